@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..backends.errors import JudgeError
 from ..judges.items import ItemJudge
-from ..judges.lexical.overlap import carried
+from ..judges.lexical.overlap import measure_support
 from ..judges.makers.keypoints import ClaimExtractor
 from ..judges.makers.queries import QueryWriter
 from ..judges.support import ContradictionJudge
@@ -108,17 +108,17 @@ class EvidenceAgent(Agent):
         sought = _Sought(self, tools, item)
         cited, label, scopes = item.get("cited"), item.get("label"), self.plan.scopes
         if cited is not None and self.recheck is not None and "self" in scopes:
-            label, path = await sought.rechecked(self.recheck)
+            label, path = await sought.recheck(self.recheck)
             if label == FULL and item.get("label") != FULL:
-                return sought.ended("cited_ok", [path])
+                return sought.end("cited_ok", [path])
         if label == FULL and cited is not None:
-            return await sought.doubted()
+            return await sought.look_for_contradiction()
         if "reply" in scopes:
             await sought.judge(sought.references(), "reply", None)
         if sought.best(FULL) is None and "corpus" in scopes:
             await sought.search(item["sentence"], None)
             await sought.search_by_queries()
-        return await sought.decided(cited is not None, label == PARTIAL)
+        return await sought.decide(cited is not None, label == PARTIAL)
 
 
 class _Sought:
@@ -137,13 +137,13 @@ class _Sought:
         names = dict.fromkeys(self._item.get("references") or ())
         passages = (self._text(name) for name in names if name != self._item.get("cited"))
         texts = [passage for passage in passages if passage is not None]
-        texts.sort(key=lambda passage: -carried(self._sentence, passage.text))
+        texts.sort(key=lambda passage: -measure_support(self._sentence, passage.text))
         return texts[: self._agent.plan.judged]
 
-    async def rechecked(self, judge: ItemJudge) -> tuple[str, str]:
+    async def recheck(self, judge: ItemJudge) -> tuple[str, str]:
         """What the second judge says of the cited passage. Raises: JudgeError."""
         part = self._tools.part("plan", "recheck")
-        question = self._question(judge, self._cited(), self._sentence)
+        question = self._question(judge, self._get_cited(), self._sentence)
         verdict, path = await part.judge(judge, question.inputs, question.about)
         return verdict.label, path
 
@@ -190,17 +190,17 @@ class _Sought:
         """Of the passages with this label the one with the highest score, else the first."""
         return next((judged for judged in self._by_worth() if judged.verdict.label == label), None)
 
-    async def doubted(self) -> dict[str, Any]:
+    async def look_for_contradiction(self) -> dict[str, Any]:
         """Whether a passage contradicts a sentence whose citation carries it."""
         if "corpus" not in self._agent.plan.scopes:
-            return self.ended("cited_ok")
+            return self.end("cited_ok")
         hits = await self._tools.search(self._sentence, self._agent.plan.judged)
         names = [name for name, _ in hits if name != self._item["cited"]]
         against = await self._contradicting(self._passage(name) for name in names)
         outcome = "cited_ok" if against is None else "conflict"
-        return self.ended(outcome, contradiction=against)
+        return self.end(outcome, contradiction=against)
 
-    async def decided(self, is_cited: bool, is_partial: bool) -> dict[str, Any]:
+    async def decide(self, is_cited: bool, is_partial: bool) -> dict[str, Any]:
         """The outcome, from all labels. Raises: JudgeError where it could be another."""
         full, partial = self.best(FULL), self.best(PARTIAL)
         if full is None:
@@ -212,15 +212,15 @@ class _Sought:
         because = [judged.path for judged in (full or partial,) if judged is not None]
         if against is not None:
             outcome = "contradicted" if full is None else "conflict"
-            return self.ended(outcome, because, full, contradiction=against)
+            return self.end(outcome, because, full, contradiction=against)
         if full is not None:
             outcome = "wrong_citation" if is_cited else "uncited_supported"
-            return self.ended(outcome, because, full)
+            return self.end(outcome, because, full)
         if partial is not None or is_partial:
-            return self.ended("partly_supported", because, partial, claims=await self._claims())
-        return self.ended("not_found", [judged.path for judged in self._judged.values()])
+            return self.end("partly_supported", because, partial, claims=await self._claims())
+        return self.end("not_found", [judged.path for judged in self._judged.values()])
 
-    def ended(
+    def end(
         self,
         outcome: str,
         because: Sequence[str] = (),
@@ -266,7 +266,7 @@ class _Sought:
             :MOST_SHOWN
         ]
         if self._item.get("label") == PARTIAL and self._item.get("cited") is not None:
-            passages.insert(0, self._cited())
+            passages.insert(0, self._get_cited())
         rows = []
         for number, claim in enumerate(claims if len(claims) > 1 else ()):
             part = self._tools.part("plan", f"claim {number}")
@@ -306,7 +306,7 @@ class _Sought:
             {"passage": passage.id, **about},
         )
 
-    def _cited(self) -> Passage:
+    def _get_cited(self) -> Passage:
         return self._passage(self._item["cited"])
 
     def _passage(self, name: str) -> Passage:

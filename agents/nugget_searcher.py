@@ -18,7 +18,7 @@ from ..judges.base import Judge
 from ..judges.items import ItemJudge
 from ..judges.items import judged as verdict_of
 from ..judges.lexical.grounds import spans
-from ..judges.lexical.keypoints import STATED, stated
+from ..judges.lexical.keypoints import STATED, measure_stated
 from ..judges.lexical.overlap import content_words
 from ..judges.nuggets import ProposedNugget
 from ..judges.verdicts import Verdict
@@ -430,7 +430,7 @@ def get_best_label(judge: ItemJudge) -> str:
 
 
 def _shares(one: str, other: str) -> tuple[float, float]:
-    return stated(one, other), stated(other, one)
+    return measure_stated(one, other), measure_stated(other, one)
 
 
 def _plain(text: str) -> str:

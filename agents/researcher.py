@@ -81,7 +81,7 @@ class Researcher(Agent):
         parts = [tools.part("plan", f"question {i}") for i in range(1, len(questions) + 1)]
         async with task_group() as group:
             both = zip(questions, parts, strict=True)
-            tasks = [group.create_task(self._answered(part, text)) for text, part in both]
+            tasks = [group.create_task(self._answer(part, text)) for text, part in both]
         rows, because = [], []
         for task in tasks:
             made = task.result()
@@ -104,7 +104,7 @@ class Researcher(Agent):
         )
         return list(split.subquestions[: self.most])
 
-    async def _answered(
+    async def _answer(
         self, part: Tools, question: str
     ) -> tuple[dict[str, Any], list[str]] | JudgeError:
         """Who answers a question, and by which step; or why that is not known."""

@@ -269,7 +269,7 @@ class Tools:
         path, step = self.trace.reserve()
         step |= {"kind": "tool", "name": "search", "args": {"query": query, "hits": most}}
         if self._corpus is None:
-            raise _failed(step, "search", "there are no passages to search")
+            raise _make_failure(step, "search", "there are no passages to search")
         step["index"] = self._corpus.fingerprint
         try:
             with collect_replies() as replies:  # of a pipeline that asks judges
@@ -277,7 +277,7 @@ class Tools:
         except (EndpointUnusable, InputError):  # of all items alike: the run ends
             raise
         except Exception as error:  # whatever a library raises: never an empty ranking
-            raise _failed(step, "search", f"{type(error).__name__}: {error}") from error
+            raise _make_failure(step, "search", f"{type(error).__name__}: {error}") from error
         self._note(path, step, replies)
         step["out"] = [[name, round(score, _SCORE_DIGITS)] for name, score in ranked]
         self._readable.update(name for name, _ in ranked)
@@ -344,7 +344,7 @@ class Tools:
             judged, _ = await judge.judged([question.inputs], self._topic_id)
             return judged[0]
 
-        def shown(outcome: Verdict | Unjudged) -> Any:
+        def show_outcome(outcome: Verdict | Unjudged) -> Any:
             if isinstance(outcome, Unjudged):
                 return {"unjudged": outcome.reason}
             return _in_trace(outcome)
@@ -353,7 +353,7 @@ class Tools:
         reserved = [self.trace.reserve() for _ in questions]
         async with task_group() as group:
             tasks = [
-                group.create_task(self._called(judge.name, one(q), q.about, shown, *slot))
+                group.create_task(self._call(judge.name, one(q), q.about, show_outcome, *slot))
                 for q, slot in zip(questions, reserved, strict=True)
             ]
         outcomes: list[tuple[Verdict | Unjudged, str]] = []
@@ -388,7 +388,7 @@ class Tools:
                 call.close()  # never awaited
             raise
         slot = self.trace.reserve()
-        answer, failure = await self._called(name, call, about, shown, *slot)
+        answer, failure = await self._call(name, call, about, shown, *slot)
         self._spent.calls += self._n_replies(slot[0]) - 1  # some writers ask several times
         if failure is not None:
             raise failure
@@ -403,7 +403,7 @@ class Tools:
         by_step = (self._replies.get(step["path"], ()) for step in self.trace.steps())
         return tuple(reply.provenance for replies in by_step for reply in replies)
 
-    async def _called(
+    async def _call(
         self,
         name: str,
         call: Awaitable[Any],
@@ -454,14 +454,14 @@ async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     Raises: the JudgeError of the first in order that has one; any other error at once.
     """
 
-    async def ended(work: Coroutine[Any, Any, T]) -> tuple[list[T], JudgeError | None]:
+    async def await_end(work: Coroutine[Any, Any, T]) -> tuple[list[T], JudgeError | None]:
         try:
             return [await work], None
         except JudgeError as error:
             return [], error
 
     async with task_group() as group:
-        tasks = [group.create_task(ended(work)) for work in works]
+        tasks = [group.create_task(await_end(work)) for work in works]
     for task in tasks:
         if (failure := task.result()[1]) is not None:
             raise failure
@@ -481,6 +481,6 @@ def _in_trace(verdict: Verdict) -> dict[str, Any]:
     return row
 
 
-def _failed(step: Step, name: str, why: str) -> JudgeError:
+def _make_failure(step: Step, name: str, why: str) -> JudgeError:
     step["out"] = {"unjudged": Reason.TOOL}
     return JudgeError(Reason.TOOL, f"{name}: {why}")

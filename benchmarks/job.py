@@ -88,10 +88,10 @@ def main(step: str, folder: str, url: str) -> dict[str, Any]:
 
 
 def _plan(settings: dict[str, Any]) -> dict[str, Any]:
-    from nuggetjudge.programs.config.reading import dotted, load_config
+    from nuggetjudge.programs.config.reading import load_config, name_settings
     from nuggetjudge.programs.run import plan
 
-    estimates = plan(load_config(None, dotted(settings)))
+    estimates = plan(load_config(None, name_settings(settings)))
     names = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
     return {name: sum(getattr(estimate, name) for estimate in estimates) for name in names}
 

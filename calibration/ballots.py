@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics.jury import How, Ties, combine_votes
-from ..programs.analysis.agree_labels import join_scales, topics_of
+from ..programs.analysis.agree_labels import get_topics, join_scales
 from ..programs.config.judge_sections import seats
-from ..programs.engine.manifest import config_of, read_manifest
-from ..programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
+from ..programs.engine.manifest import read_config_of, read_manifest
+from ..programs.protocols.judged_files import (
+    are_ordered,
+    find_file_scale,
+    find_judged_file,
+    kind_of_folder,
+)
 from ..records.kinds import Cell, LabelFile, check_same_things
 from ..records.labels import cell_run_aliases, read_labels, with_run_names
 from ..records.reading.problems import InputError, Problems
@@ -64,7 +69,7 @@ class Ballots:
         names = ("cells", "topics", "votes", "truth", "labels", "adjudicated")
         return replace(self, **{name: chosen(getattr(self, name)) for name in names})
 
-    def decided(self, how: How | None = None, members: Sequence[int] | None = None) -> Codes:
+    def decide(self, how: How | None = None, members: Sequence[int] | None = None) -> Codes:
         """(n,) the label that these members' votes give, all by default; -1 for none or a tie."""
         which = list(range(len(self.members)) if members is None else members)
 
@@ -106,7 +111,7 @@ def read_ballots(
 
     Args:
         labels: those of people; where: which rows of them count.
-        kind: of folders, see `judged_kinds`.
+        kind: of folders, see `list_judged_kinds`.
         votes: of one file, the field of its rows that holds member -> label.
         may_be_one: take results of a single judge, too.
 
@@ -116,8 +121,8 @@ def read_ballots(
         kind = read_labels(labels, Problems(), where).kind
     folders = [path for path in paths if path.is_dir()]
     kind = kind or (kind_of_folder(folders[0]) if folders else None)
-    files = [judged_file(path, kind or "") for path in paths]
-    scale = scale_of(*paths, *([labels] if labels else []), kind=kind)
+    files = [find_judged_file(path, kind or "") for path in paths]
+    scale = find_file_scale(*paths, *([labels] if labels else []), kind=kind)
     read = [read_labels(file, problems, scale=scale, votes=votes) for file in files]
     people = None if labels is None else read_labels(labels, problems, where, scale)
     problems.raise_errors()
@@ -129,13 +134,13 @@ def read_ballots(
             gave, may = (", ".join(sorted({*file.scale})) for file in (people, read[0]))
             what = f"people gave {gave}, {paths[0]} has {may}"
             raise InputError(f"{labels}: labels of another scale: {what}")
-    read[1:] = [_joined(read[0], *each, problems) for each in zip(read[1:], paths[1:], strict=True)]
+    read[1:] = [_join(read[0], *each, problems) for each in zip(read[1:], paths[1:], strict=True)]
     if people is not None and labels is not None:
-        people = _joined(read[0], people, labels, problems)
+        people = _join(read[0], people, labels, problems)
     whole = read[0].scale if people is None else join_scales(people.scale, read[0].scale)
     for one in read[1:]:
         whole = join_scales(whole, one.scale)
-    by_member = _votes_of(paths, read, votes, may_be_one=may_be_one)
+    by_member = _read_votes(paths, read, votes, may_be_one=may_be_one)
     cells = tuple(sorted(set().union(*by_member.values())))
     code = {label: i for i, label in enumerate(whole)}
     rows = [[of.get(cell) for of in by_member.values()] for cell in cells]
@@ -145,7 +150,7 @@ def read_ballots(
         is_ordered=are_ordered(read[0].kind, whole, *paths, *([labels] if labels else [])),
         key_names=tuple(read[0].key_names),
         cells=cells,
-        topics=None if (t := topics_of(cells, read[0].key_names)) is None else tuple(t),
+        topics=None if (t := get_topics(cells, read[0].key_names)) is None else tuple(t),
         votes=np.array([[code.get(v or "", NONE) for v in row] for row in rows], np.int64),
         truth=_codes(cells, people, code),
         n_off_scale=sum(v is not None and v not in code for row in rows for v in row),
@@ -155,7 +160,7 @@ def read_ballots(
     return made if len(paths) > 1 else _as_run(made, paths[0], read[0], code)
 
 
-def _joined(first: LabelFile, other: LabelFile, path: Path, problems: Problems) -> LabelFile:
+def _join(first: LabelFile, other: LabelFile, path: Path, problems: Problems) -> LabelFile:
     """The other file with the first one's names of runs, where these differ by a team prefix."""
     names = cell_run_aliases(first.cells, other.cells, other.key_names)
     if names:
@@ -164,7 +169,7 @@ def _joined(first: LabelFile, other: LabelFile, path: Path, problems: Problems) 
     return with_run_names(other, names)
 
 
-def _votes_of(
+def _read_votes(
     paths: Sequence[Path], files: Sequence[LabelFile], votes: str, *, may_be_one: bool
 ) -> dict[str, dict[Cell, str | None]]:
     """By member the label of each cell; None where it was asked and gave none."""
@@ -220,7 +225,7 @@ def _costs(
     """By member the dollars that its replies took; None: the price is not known."""
     from ..backends.budget import compute_cost, get_price
 
-    config = config_of(path)
+    config = read_config_of(path)
     prices = {
         seat.name: get_price(config.model(seat.settings.model))
         for seat in seats(config.judge(name))

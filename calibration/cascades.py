@@ -360,7 +360,7 @@ def make_fit_report(
     report = _about(stored, kind, sure)
     share = None
     if wanted.guarantee is not None:
-        threshold, promised = _promised(stored, sure, wanted.guarantee, splits, seed)
+        threshold, promised = _find_promised(stored, sure, wanted.guarantee, splits, seed)
         report["guarantee"] = promised
     elif wanted.share is not None:
         try:
@@ -433,7 +433,7 @@ def _about(stored: Stored, kind: ConfidenceKind, sure: Floats) -> dict[str, Any]
     }
 
 
-def _promised(
+def _find_promised(
     stored: Stored, sure: Floats, wanted: Guarantee, splits: int, seed: int
 ) -> tuple[float, dict[str, Any]]:
     """The threshold of a guarantee, and how it fares."""

@@ -12,7 +12,7 @@ import numpy as np
 from ..judges import ItemJudge
 from ..judges.items import answers
 from ..programs.analysis.cell_texts import cell_texts
-from ..programs.config.base import installed_inputs
+from ..programs.config.base import load_inputs
 from ..programs.config.sections import DataConfig
 from ..programs.inputs import load_collection
 from ..records.kinds import Cell, Cells, LabelFile, file_kind, find_kind, key_fields
@@ -27,7 +27,7 @@ from ..records.nuggets import BANKS, read_nugget_banks
 from ..records.reading.fields import Line, read_lines, shorten
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage, Topic
-from ..records.topics import numbered, read_passages, read_topics
+from ..records.topics import number_texts, read_passages, read_topics
 
 LABEL_FIELDS = ("label", "annotator", "rationale")
 NO_TOPIC = (
@@ -79,7 +79,7 @@ def read_labels_and_texts(
         raise InputError(f"{path}: no label in it")
     if "topic_id" not in labels.key_names:
         raise InputError(f"{path}: {NO_TOPIC}")
-    others = [name for name, one in installed_inputs().items() if one.texts is not None]
+    others = [name for name, one in load_inputs().items() if one.texts is not None]
     has_data = any((data.topics, data.runs, data.passages, data.nuggets)) or any(
         getattr(data, name) for name in others
     )
@@ -169,7 +169,7 @@ def _check_fields(
             raise InputError(f"{flag}: no row of {path} has a field {theirs!r}; they have {has}")
 
 
-def _input_of(name: str) -> str:
+def _get_input(name: str) -> str:
     """The judges' name for the text that an id stands for."""
     return {"topic_id": "question", "run_id": "answer"}.get(name, name.removesuffix("_id"))
 
@@ -230,13 +230,13 @@ def _complete(
             texts.setdefault(cell, {}).setdefault("title", passage.title)
         topic = sources.topics.get(own.get("topic_id", ""))
         if topic is not None and topic.sub_narratives:
-            parts = numbered(topic.sub_narratives)
+            parts = number_texts(topic.sub_narratives)
             texts.setdefault(cell, {}).setdefault("sub_narratives", parts)
         if "question_id" in own:  # the question is a sub-question, not what the topic asks
             of_cell["topic_id"] = None
         for name, text in of_cell.items():
             if text:
-                texts.setdefault(cell, {}).setdefault(_input_of(name), text)
+                texts.setdefault(cell, {}).setdefault(_get_input(name), text)
         if (question := of_cell.get("topic_id")) and not must_know:
             texts[cell]["question"] = question  # judgements keep topics without background
     problems.raise_errors()
@@ -247,7 +247,7 @@ def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) ->
     for file in data.passages:
         passages |= read_passages(file, problems, set(wanted))
     ids = ["passage_id"] if data.passages else []
-    others = {name: one.texts for name, one in installed_inputs().items() if one.texts is not None}
+    others = {name: one.texts for name, one in load_inputs().items() if one.texts is not None}
     if not (data.runs or data.nuggets or any(getattr(data, name) for name in others)):
         topics = read_topics(data.topics, problems) if data.topics else {}
         ids += ["topic_id"] if topics else []
@@ -392,7 +392,7 @@ def read_examples(
     groups = [[items[i] for i in indices] for indices in answers(judge, items)]
     groups.sort(key=lambda group: min(item.cell for item in group))
     examples = Examples(
-        tuple(chain.from_iterable(_limited(groups, limit, seed))),
+        tuple(chain.from_iterable(_limit(groups, limit, seed))),
         steps,
         labels.key_names,
         _judge_labels(judge.scale, names, steps),
@@ -455,7 +455,7 @@ def _judge_labels(
     return on_scale
 
 
-def _limited(groups: list[list[Example]], n: int | None, seed: int) -> list[list[Example]]:
+def _limit(groups: list[list[Example]], n: int | None, seed: int) -> list[list[Example]]:
     """Groups with n items at most, in their order."""
     if n is None or n >= sum(map(len, groups)):
         return groups

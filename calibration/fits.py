@@ -364,7 +364,9 @@ def fit_topics(
     names, at = _topic_codes(topics, len(x))
     if len(names) < 2:
         raise ValueError(f"all labels are of topic {names[0]}: nothing says how topics differ")
-    fits = [(*_pooled(tried, codes, at), tried, is_odds) for tried, is_odds in list_positions(x)]
+    fits = [
+        (*_fit_pooled(tried, codes, at), tried, is_odds) for tried, is_odds in list_positions(x)
+    ]
     fit, spread, unmoved, log_odds = max(fits, key=lambda each: each[0].evidence)
     check_rises(fit, unmoved)
     curve = ordinal_curve(fit, codes, k)
@@ -410,7 +412,7 @@ def add_topics(
     return correction.model_copy(update={"topics": correction.topics | shifts})
 
 
-def _pooled(x: Floats, codes: Codes, at: Codes) -> tuple[OrdinalFit, float]:
+def _fit_pooled(x: Floats, codes: Codes, at: Codes) -> tuple[OrdinalFit, float]:
     """The fit under the spread with the most evidence."""
     from scipy.optimize import minimize_scalar
 

@@ -110,11 +110,11 @@ class _Ways:
                 "none",
                 self.of_member[typical],
             ),
-            self._way("vote", "none", self._counts(ballots.decided("vote"))),
+            self._way("vote", "none", self._counts(ballots.decide("vote"))),
         ]
         if ballots.is_ordered:
             tried += [
-                self._way(how, "none", self._counts(ballots.decided(how)))
+                self._way(how, "none", self._counts(ballots.decide(how)))
                 for how in ("median", "mean")
             ]
         tried += list(self._dawid_skene())
@@ -235,12 +235,12 @@ class Together:
 
 def list_members(ballots: Ballots, objective: str) -> list[MemberRow]:
     """Each member, in the order of the jury."""
-    whole, m = ballots.decided(), len(ballots.members)
+    whole, m = ballots.decide(), len(ballots.members)
     rows = []
     for j, name in enumerate(ballots.members):
         own = ballots.votes[:, j]
         others = [i for i in range(m) if i != j]
-        without = ballots.decided(members=others) if others else whole
+        without = ballots.decide(members=others) if others else whole
         there = own != NONE
         both = there & (ballots.truth != NONE)
         counts = count_confusion(
@@ -267,7 +267,7 @@ def list_members(ballots: Ballots, objective: str) -> list[MemberRow]:
 def measure_together(ballots: Ballots) -> Together:
     """How many independent judges they are worth, and where they agree."""
     by_people = bool((ballots.truth != NONE).any())
-    truth = ballots.truth if by_people else ballots.decided()
+    truth = ballots.truth if by_people else ballots.decide()
     has_truth = truth != NONE
     votes = ballots.votes[has_truth]
     errors = np.where(votes == NONE, np.nan, votes != truth[has_truth][:, None])
@@ -276,7 +276,7 @@ def measure_together(ballots: Ballots) -> Together:
     decided = ballots.adjudicated if ballots.adjudicated is not None else np.zeros(len(low), bool)
     overturned = 0
     if ballots.labels is not None:
-        overturned = int((decided & (ballots.decided("vote") != ballots.labels)).sum())
+        overturned = int((decided & (ballots.decide("vote") != ballots.labels)).sum())
     return Together(
         worth=effective_votes(errors.astype(np.float64)),
         by_people=by_people,
@@ -366,7 +366,7 @@ def write_combined(path: Path, ballots: Ballots, how: str) -> None:
         raise InputError(f"--how {how}: the labels have no order, wanted vote")
     if how in HOWS:
         chances = None
-        codes = ballots.decided(how)
+        codes = ballots.decide(how)
     else:
         chances = _chances(ballots, by_topic=how == BY_TOPIC)
         codes = np.where(np.isnan(chances[:, 0]), NONE, np.nan_to_num(chances).argmax(1))

@@ -16,7 +16,7 @@ from ..backends.errors import JudgeError
 from ..backends.loop import run_sync, task_group
 from ..judges import ItemJudge, Verdict
 from ..judges.items import calls, judge_items
-from ..judges.lexical.keypoints import STATED, stated
+from ..judges.lexical.keypoints import STATED, measure_stated
 from ..judges.makers.lists import ListMaker
 from ..metrics.inference import SHARE, SIGNED, Draws, jackknife_interval, resampling
 from ..metrics.key_points import LIST_MEASURES, ListScores, list_scores
@@ -130,7 +130,7 @@ class Matcher:
 
 
 def _is_stated(text: str, other: Sequence[str]) -> bool:
-    return any(stated(text, item) >= STATED for item in other)
+    return any(measure_stated(text, item) >= STATED for item in other)
 
 
 MOST_NAMED = 10  # items of a list in a feedback
@@ -206,8 +206,8 @@ class ListMarks(Marks):
             if value.value is not None
         )
         lines = [f"Against the list that people made: {shares or 'it could not be compared'}."]
-        lines += _named("Missing, which people have", wanted, match.wanted)
-        lines += _named("Not on the list of people", made, match.made)
+        lines += _name_texts("Missing, which people have", wanted, match.wanted)
+        lines += _name_texts("Not on the list of people", made, match.made)
         return "\n".join(lines)
 
     def _scores(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> ListScores | None:
@@ -233,7 +233,7 @@ def _inputs(example: dspy.Example) -> dict[str, Any]:
     return dict(example.inputs().items())
 
 
-def _named(what: str, texts: Sequence[str], stated: Sequence[bool | None]) -> list[str]:
+def _name_texts(what: str, texts: Sequence[str], stated: Sequence[bool | None]) -> list[str]:
     named = [text for text, is_stated in zip(texts, stated, strict=True) if is_stated is False]
     if not named:
         return []
@@ -379,7 +379,7 @@ class ListTarget(Target):
 
     def measure(self, judge: ListMaker, items: Sequence[ListExample]) -> Tested:
         """See Target: make each list and compare it with people's."""
-        return run_sync(_made_and_matched(judge, items, self.settings, self.matcher))
+        return run_sync(_make_and_match(judge, items, self.settings, self.matcher))
 
     def count(self, items: Sequence[ListExample]) -> int:
         """See Target: lists."""
@@ -418,7 +418,7 @@ class ListTarget(Target):
         )
 
 
-async def _made_and_matched(
+async def _make_and_match(
     judge: ListMaker, examples: Sequence[ListExample], settings: Settings, matcher: Matcher
 ) -> Tested:
     from .prompts.asking import Noting

@@ -93,7 +93,7 @@ def compare_agreement(
             figures[name] = Figure(None, new.drawn(of, ends), None)
         else:
             gap = jackknife_interval(
-                _defined(of(new.whole) - of(old.whole)),
+                _drop_nan(of(new.whole) - of(old.whole)),
                 of(new.without) - of(old.without),
                 SIGNED if is_share else SIGNED_DIFFERENCE,
                 level=sample.level,
@@ -133,10 +133,10 @@ class _Counts:
 
     def drawn(self, of: Callable[[Floats], Floats], ends: Ends) -> Interval:
         """The figure with its interval over drawn topics."""
-        return self._sample.interval(_defined(of(self.whole)), of(self._samples), ends)
+        return self._sample.interval(_drop_nan(of(self.whole)), of(self._samples), ends)
 
 
-def _defined(value: Floats) -> float | None:
+def _drop_nan(value: Floats) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
@@ -332,14 +332,14 @@ def diff_prompts(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
 
 
 def _lines(instructions: str, demos: Any) -> list[str]:
-    lines = _wrapped(instructions.strip())
+    lines = _wrap(instructions.strip())
     for i, demo in enumerate(demos, 1):
         lines += ["", f"worked example {i}:"]
         for name, value in dict(demo).items():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            lines += _wrapped(f"  {name}: {text}")
+            lines += _wrap(f"  {name}: {text}")
     return lines
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap(text: str) -> list[str]:
     return [part for line in text.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]

@@ -16,11 +16,11 @@ from ..judges import JudgeFile, Verified
 from ..judges.fitted import FORMAT
 from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
-from ..programs.config.reading import dotted, load_config
+from ..programs.config.reading import load_config, name_settings
 from ..programs.config.sections import Config, ItemsConfig
 from ..programs.engine.dry_run import estimate_calls
 from ..programs.engine.folders import check_writable
-from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
+from ..programs.engine.panel import Panel, check_prices, make_budget, open_cache
 from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.writing import rename, write_file, writing
@@ -73,7 +73,7 @@ def calibrate(
     own = {name: settings.pop(name) for name in _SETTINGS & settings.keys()}
     if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
         settings["models.default"], model = model, None
-    resolved = load_config(Path(config) if config else None, dotted(settings), model=model)
+    resolved = load_config(Path(config) if config else None, name_settings(settings), model=model)
     own.setdefault("concurrency", resolved.run.concurrency)
     how = Settings(method=method, **own)
     fitting = Fitting(Path(labels), judge, resolved, how, fields, where, scale, limit)
@@ -214,7 +214,7 @@ def open_judges(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
     cache = None
     if panel is None:
         cache = open_cache(config)
-        panel = Panel(config.here(), cache=cache, budget=budget_of(config))
+        panel = Panel(config.here(), cache=cache, budget=make_budget(config))
     try:
         yield panel
     finally:

@@ -47,7 +47,7 @@ def split_topics(
     """
     if min(shares) < 0 or abs(sum(shares) - 1) > 1e-9 or not shares[0] or not shares[2]:
         raise ValueError(f"wanted shares of train, dev and test that sum to 1, got {shares}")
-    names = _drawn(topics, seed)
+    names = _draw(topics, seed)
     n = len(names)
     n_dev = min(max(1, round(shares[1] * n)), n - 2) if shares[1] else 0
     n_test = min(max(1, round(shares[2] * n)), n - n_dev - 1)
@@ -61,7 +61,7 @@ def split_folds(topics: Sequence[str], n_folds: int, *, seed: int = 0) -> list[S
 
     Raises: ValueError for fewer than 2 folds, or more than there are topics.
     """
-    names = _drawn(topics, seed)
+    names = _draw(topics, seed)
     if not 2 <= n_folds <= len(names):
         raise ValueError(f"wanted 2 to {len(names)} folds, one topic each at least, got {n_folds}")
     folds = [names[i::n_folds] for i in range(n_folds)]
@@ -77,7 +77,7 @@ def check_unseen(fitted_on: Iterable[str], splits: Iterable[Split]) -> None:
         raise InputError(f"{what}{more}, which would be tested on; {how}")
 
 
-def _drawn(topics: Sequence[str], seed: int) -> list[str]:
+def _draw(topics: Sequence[str], seed: int) -> list[str]:
     names = sorted(set(topics))
     if len(names) < 2:
         raise ValueError(f"wanted 2 topics or more, got {len(names)}")

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from ..backends.budget import compute_cost, get_price
 from ..judges import ItemJudge, OwnJudge
-from ..judges.combined.cascade import PEOPLE, length_of
+from ..judges.combined.cascade import PEOPLE, measure_length
 from ..judges.combined.confidence import Scale, Seen
-from ..judges.table import item_judges, kind_of
+from ..judges.table import find_judge, item_judges
 from ..metrics.jury import How, combine_votes
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.judge_sections import seats
-from ..programs.engine.manifest import config_of, read_manifest
-from ..programs.protocols.judged_files import judged_file
+from ..programs.engine.manifest import read_config_of, read_manifest
+from ..programs.protocols.judged_files import find_judged_file
 from ..records.kinds import Cell, LabelFile, find_kind
 from ..records.labels import cell_run_aliases, read_labels, with_run_names
 from ..records.reading.problems import InputError, Problems
@@ -116,7 +116,7 @@ def read_stored(
     of_people = read_labels(labels, Problems(), where)
     if ballots.topics is None:
         raise InputError(f"{labels}: its items have no topic_id, and cascades are fitted by topic")
-    names = _chosen(members, ballots)
+    names = _choose(members, ballots)
     indices = [ballots.members.index(name) for name in names]
     cheap = indices if to_people else indices[:-1]
     if not cheap:
@@ -124,12 +124,12 @@ def read_stored(
     ballots = ballots.at(ballots.truth != NONE)
     if not len(ballots.cells):
         raise InputError(f"{labels}: no label of an item of {results[0]}; do their ids agree?")
-    scale = Scale(ballots.scale, ballots.is_ordered, _code_of(cut, ballots))
-    file = _file_of(
+    scale = Scale(ballots.scale, ballots.is_ordered, _get_code(cut, ballots))
+    file = _read_file(
         ballots, results, cheap, of_people.kind, votes, is_alone=len(ballots.members) == 1
     )
     stage = _Stage.of(ballots, cheap, file, how, len(results) == 1 and not members)
-    built = _judge_of(judge, of_people.kind, results)
+    built = _find_judge(judge, of_people.kind, results)
     texts = _texts(built, of_people.kind, ballots.cells, (*results, labels)) if built else {}
     return Stored(
         judge=built.name if built is not None else judge or str(of_people.kind),
@@ -138,7 +138,7 @@ def read_stored(
         members=stage.members,
         how=stage.how,
         topics=tuple(ballots.topics or ()),
-        seen=_seen(ballots, stage, file, texts, built),
+        seen=_read_seen(ballots, stage, file, texts, built),
         votes=ballots.votes[:, cheap],
         panel=_panel(stage, ballots),
         cheap=stage.labels,
@@ -182,11 +182,11 @@ class _Stage:
         if is_whole and ballots.labels is not None:  # what the jury itself said
             return cls(names, ballots.votes[:, list(cheap)], ballots.labels, ballots.how)
         decided = "vote" if not ballots.is_ordered else how
-        labels = ballots.decided(decided, cheap)
+        labels = ballots.decide(decided, cheap)
         return cls(names, ballots.votes[:, list(cheap)], labels, decided)
 
 
-def _chosen(members: Sequence[str], ballots: Ballots) -> tuple[str, ...]:
+def _choose(members: Sequence[str], ballots: Ballots) -> tuple[str, ...]:
     if unknown := [name for name in members if name not in ballots.members]:
         there = ", ".join(ballots.members)
         raise InputError(f"--member {unknown[0]}: no such judge in the results; there is {there}")
@@ -195,7 +195,7 @@ def _chosen(members: Sequence[str], ballots: Ballots) -> tuple[str, ...]:
     return tuple(members) or ballots.members
 
 
-def _code_of(cut: str | None, ballots: Ballots) -> int | None:
+def _get_code(cut: str | None, ballots: Ballots) -> int | None:
     if cut is None:
         return None
     if not ballots.is_ordered or cut not in ballots.scale[1:]:
@@ -204,7 +204,7 @@ def _code_of(cut: str | None, ballots: Ballots) -> int | None:
     return ballots.scale.index(cut)
 
 
-def _file_of(
+def _read_file(
     ballots: Ballots,
     results: Sequence[Path],
     cheap: Sequence[int],
@@ -216,19 +216,19 @@ def _file_of(
     """The judgements of a single cheap judge, with its scores; None where there are several."""
     if len(cheap) > 1 or (len(results) == 1 and not is_alone):
         return None
-    path = judged_file(results[cheap[0]], kind)
+    path = find_judged_file(results[cheap[0]], kind)
     file = read_labels(path, Problems(), scale=ballots.scale, votes=votes)
     return with_run_names(file, cell_run_aliases(ballots.cells, file.cells, file.key_names))
 
 
-def _judge_of(name: str | None, kind: str, results: Sequence[Path]) -> ItemJudge | None:
+def _find_judge(name: str | None, kind: str, results: Sequence[Path]) -> ItemJudge | None:
     """The lexical judge of such items; None where nothing says which judge it was."""
     declared = find_kind(kind)
     name = name or (declared.judge if declared is not None else "")
     if not name:
         return None
     if name in item_judges():
-        kind_of_judge = kind_of(name)
+        kind_of_judge = find_judge(name)
         assert kind_of_judge is not None
         judge = kind_of_judge.load()(model="lexical")
         assert isinstance(judge, ItemJudge)
@@ -256,7 +256,7 @@ def _texts(
     return {}
 
 
-def _seen(
+def _read_seen(
     ballots: Ballots,
     stage: _Stage,
     file: LabelFile | None,
@@ -285,7 +285,7 @@ def _seen(
                 votes={name: None if code == NONE else code for name, code in row},
                 chances=tuple(chances.get(n, 0.0) for n in ballots.scale) if chances else None,
                 lexical=None if lexical is None else lexical[i],
-                length=length_of(judge, texts[cell]) if judge and texts else None,
+                length=measure_length(judge, texts[cell]) if judge and texts else None,
             )
         )
     return tuple(made)
@@ -350,7 +350,7 @@ def dollars(path: Path) -> float | None:
     """
     if not path.is_dir():
         return None
-    manifest, config = read_manifest(path), config_of(path)
+    manifest, config = read_manifest(path), read_config_of(path)
     names = list(manifest.get("judges", {}))
     if len(names) != 1:
         return None

@@ -118,7 +118,7 @@ def settings(
         def run(**values: Any) -> None:
             by_setting = {name: values.pop(each) for each, name in made.items()}
             flags = {name: value for name, value in by_setting.items() if value is not None}
-            spelled = {name: _spelled(name, value) for name, value in flags.items()}
+            spelled = {name: _spell(name, value) for name, value in flags.items()}
             sets, path = values.pop("sets") or (), values.pop("config", None)
             model_name = values.pop("model") if model else None
             if model and (url := values.pop("api_base")) is not None:
@@ -161,7 +161,7 @@ def _parameter(name: str) -> str:
     return name.partition(".")[2]
 
 
-def _spelled(name: str, value: Any) -> str:
+def _spell(name: str, value: Any) -> str:
     flag = _flag(name)
     several = value if isinstance(value, list) else [value]
     return flag if value is True else " ".join(f"{flag} {each}" for each in several)
@@ -174,7 +174,7 @@ def _annotation(name: str) -> Any:
     leaves = _leaves(get_args(field.annotation)[0] if several else field.annotation)
     is_text = len(leaves) > 1 or any(isinstance(each, BeforeValidator) for each in field.metadata)
     kind: Any = leaves[0] if (several or not is_text) and leaves[0] in _TYPES else str
-    named = [_named(leaf, is_file=get_origin(field.annotation) is tuple) for leaf in leaves]
+    named = [_name_type(leaf, is_file=get_origin(field.annotation) is tuple) for leaf in leaves]
     option = typer.Option(
         _flag(name),
         help=_help(field, several=several),
@@ -193,7 +193,7 @@ def _leaves(kind: Any) -> list[Any]:
     return [] if kind is type(None) else [kind]
 
 
-def _named(kind: Any, *, is_file: bool) -> str:
+def _name_type(kind: Any, *, is_file: bool) -> str:
     """What --help calls a type; all settings of several texts are files and patterns of them."""
     if get_origin(kind) is Literal:
         return "|".join(get_args(kind))

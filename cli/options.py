@@ -16,7 +16,7 @@ from ..views.printing import Format, print_view
 from ..views.table import Column, Row, Table, View
 from ..views.table import Kind as ColumnKind
 from .signatures import OptionRules, make_options
-from .tables import shown, write_objects
+from .tables import escape, write_objects
 
 if TYPE_CHECKING:
     from ..views.table import View
@@ -195,7 +195,7 @@ class Command(TyperCommand):
                 from ..records.reading.problems import did_you_mean
 
                 choices = _QUOTED.findall(match[2])
-                text = f"{shown(match[1])!r} is not one of {', '.join(choices)}"
+                text = f"{escape(match[1])!r} is not one of {', '.join(choices)}"
                 text += did_you_mean(match[1], choices)
                 error.message = text  # type: ignore[attr-defined]
             if text.startswith("No such option"):
@@ -203,17 +203,17 @@ class Command(TyperCommand):
 
                 takes = any("--set" in parameter.opts for parameter in self.params)
                 name = getattr(error, "option_name", "")
-                if instead := explain_option(_name_of(ctx), name, takes_settings=takes):
-                    error.message = f"No such option: {shown(name)}. {instead}"  # type: ignore[attr-defined]
+                if instead := explain_option(_get_name(ctx), name, takes_settings=takes):
+                    error.message = f"No such option: {escape(name)}. {instead}"  # type: ignore[attr-defined]
                     error.possibilities = None  # type: ignore[attr-defined]
             takes_runs = any("--runs" in parameter.opts for parameter in self.params)
             if "unexpected extra argument" in text and takes_runs:
                 hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
-                error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
+                error.message = f"{escape(text)}. {hint}"  # type: ignore[attr-defined]
             raise
 
 
-def _name_of(context: Any) -> str:
+def _get_name(context: Any) -> str:
     """A command's name behind `judge`, as `build crux`."""
     names: list[str] = []
     while context.parent is not None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import typer
 
 from ..views.numbers import format_money, format_seconds
-from .tables import shown, spent_line, write_note
+from .tables import escape, spent_line, write_note
 
 COMPLETE = 0
 GATE_FAILED = 1
@@ -118,7 +118,7 @@ def _batches(out: Path | None) -> str:
         return ""
     ids = ", ".join(batch_id for batch_id, _ in left)
     n = sum(n for _, n in left)
-    return shown(f"Not stopped: {ids}, with {n:,} requests; the same command collects them.\n")
+    return escape(f"Not stopped: {ids}, with {n:,} requests; the same command collects them.\n")
 
 
 def open_results(context: typer.Context, paths: Iterable[Path]) -> list[Path]:

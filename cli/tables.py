@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..records.reading.problems import cell as cell
+from ..records.reading.problems import escape as escape
 from ..records.reading.problems import figure as figure
 from ..records.reading.problems import interval as interval
-from ..records.reading.problems import shown as shown
 from ..records.reading.problems import write_note as write_note
 from ..records.reading.problems import write_text as write_text
 from ..views.numbers import format_money
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..records.rows import ScoreRow
 
 
-def worked_lines(manifest: Mapping[str, Any]) -> list[str]:
+def list_agent_work(manifest: Mapping[str, Any]) -> list[str]:
     """What agents took in a run, beside what was expected and the most that their limits allow."""
     expected = {row["agent"]: row["expected"] for row in manifest.get("forecast", ())}
     lines = []
@@ -90,10 +90,10 @@ def fit_hint(text: str) -> str:
     >>> fit_hint("Set the model's seed to null; check the model's api_base")
     'Add --set models.default.seed=null; check --api-base'
     """
-    return _SETTING.sub(_spelled, text)
+    return _SETTING.sub(_spell, text)
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _spell(match: re.Match[str]) -> str:
     verb, name, value = match.groups(default="")
     if _entry:
         setting = f"models.{_entry}.{'model' if name == 'name' else name}"

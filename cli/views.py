@@ -74,14 +74,14 @@ def print_leaderboards(
 
     Raises: InputError for a measure that is not there.
     """
-    from ..programs.analysis.leaderboards import check_measures, leaderboards, ranked
+    from ..programs.analysis.leaderboards import check_measures, leaderboards, rank_rows
 
     has_all = bool(measures)
     measures = [] if list(measures) == [ALL] else measures
     if format is Format.JSON:
         there = dict.fromkeys(row.measure for row in rows)
         check_measures(there, [*measures, *([sort] if sort is not None else [])], path)
-        write_rows(ranked(rows, measures, sort))
+        write_rows(rank_rows(rows, measures, sort))
         return
     is_csv = format is Format.CSV
     boards = leaderboards(
@@ -91,8 +91,8 @@ def print_leaderboards(
         print_view(View(tables=[make_means_table(boards)]), format)
         return
     from ..programs.analysis.tables.leaderboards import make_leaderboard_table, name_judges
-    from ..programs.engine.manifest import dependence_of
-    from ..programs.protocols.table import chosen, programs
+    from ..programs.engine.manifest import note_dependence
+    from ..programs.protocols.table import choose, programs
     from ..programs.scoring.result import Result
 
     is_folder, is_shown = path.is_dir(), format is Format.TABLE
@@ -100,13 +100,13 @@ def print_leaderboards(
     tables = []
     if has_tables and is_shown:
         ran = Result(path).manifest["config"]["program"] if is_folder else ()
-        makers = chosen(ran) if is_folder else programs()
+        makers = choose(ran) if is_folder else programs()
         tables = [table for one in makers for table in one.tables(path)]
     tables += [
         make_leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
         for board in boards
     ]
-    notes: list[str] = [*dependence_of([path])]
+    notes: list[str] = [*note_dependence([path])]
     if is_shown:
         why = ""
         if is_folder and boards:

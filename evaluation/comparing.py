@@ -18,11 +18,11 @@ from ..metrics.inference import N_PERMUTATIONS as RESAMPLES
 from ..programs.analysis.agree import agree as agree_files
 from ..programs.analysis.compare import compare as compare_files
 from ..programs.analysis.tables.agreement import make_agreement_view
-from ..programs.analysis.tables.comparisons import judges_of, make_comparison_view
+from ..programs.analysis.tables.comparisons import make_comparison_view, read_judges
 from ..programs.analysis.tables.words import write_estimate
 from ..programs.partial import results_at
 from ..programs.scoring.result import Result as StoredResult
-from ..programs.scoring.topic_scores import merged, topic_scores
+from ..programs.scoring.topic_scores import merge_sources, topic_scores
 from ..records.reading.problems import InputError, Problems
 from ..views.formats import escape_html, view_html
 from ..views.table import View
@@ -265,7 +265,7 @@ def compare(
             level=level,
         )
         if comparison["compared"] == "runs":
-            scores = merged(paths, [topic_scores(path, Problems()) for path in paths])
+            scores = merge_sources(paths, [topic_scores(path, Problems()) for path in paths])
             for measure, of in comparison["measures"].items():
                 values = {
                     run["run_id"]: scores.values[measure][run["run_id"]] for run in of["runs"]
@@ -274,6 +274,6 @@ def compare(
                     topic: {run: cells[topic] for run, cells in values.items() if topic in cells}
                     for topic in scores.topics[measure]
                 }
-        judged_by = judges_of(paths)
+        judged_by = read_judges(paths)
     warn_about(problems)
     return Comparison(comparison, by_topic, judged_by)

@@ -19,11 +19,11 @@ import orjson
 from ..backends.loop import Stop
 from ..judges.table import item_judges
 from ..programs.config.base import program_names
-from ..programs.config.reading import dotted, load_config
+from ..programs.config.reading import load_config, name_settings
 from ..programs.config.sections import Config
 from ..programs.engine.folders import check_replaced
-from ..programs.engine.manifest import config_of, constant_judges
-from ..programs.engine.panel import check_judges, check_models, check_prices, spared_by
+from ..programs.engine.manifest import constant_judges, read_config_of
+from ..programs.engine.panel import check_judges, check_models, check_prices, list_sparing_inputs
 from ..programs.engine.results import ALWAYS, MANIFEST, check_free
 from ..programs.protocols import table
 from ..programs.protocols.table import program_files
@@ -95,7 +95,7 @@ def make_config(settings: Mapping[str, Any], path: Path | None = None) -> Config
     model = settings.pop("model", None)
     if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
         settings["models.default"], model = model, None
-    return load_config(path, dotted(settings), model=model)
+    return load_config(path, name_settings(settings), model=model)
 
 
 Program: TypeAlias = "str | Path | Sequence[str] | OwnJudge | None"
@@ -217,7 +217,7 @@ def check_start(
     if settings.get("force") or not (folder / MANIFEST).is_file():
         _check_judges(make_config(options))
         return
-    before = config_of(folder)
+    before = read_config_of(folder)
     programs = programs or before.program
     of_data = get_defaults(programs, {name: file for name, file in before.data if file})
     config = make_config({**of_data, **options, "program": programs})
@@ -232,10 +232,10 @@ def _check_judges(config: Config) -> None:
 
     Raises: EndpointUnusable if a model that is surely asked lacks its key.
     """
-    judges = [name for each in table.chosen(config.program) for name in each.judges_of(config)]
+    judges = [name for each in table.choose(config.program) for name in each.judges_of(config)]
     check_prices(config, judges)
     check_judges(config, judges)
-    check_models(config, [name for name in judges if not spared_by(name)])
+    check_models(config, [name for name in judges if not list_sparing_inputs(name)])
 
 
 _NUMBERS = count(1)  # of the evaluations of this process that have no folder
@@ -344,7 +344,7 @@ def evaluate(
     if temporary is not None:
         finalize(result, temporary.cleanup)
         result.is_temporary = True
-    judges_citations = any(one.judges_citations for one in table.chosen(programs))
+    judges_citations = any(one.judges_citations for one in table.choose(programs))
     of_citations = citing.doubts() if judges_citations else ()
     for what in (*_doubts(result, asking), *of_citations):
         warnings.warn(what, UserWarning, stacklevel=2)

@@ -24,7 +24,7 @@ from ..programs.analysis.tables.leaderboards import (
     name_judges,
     write_leader_sentence,
 )
-from ..programs.engine.folders import inputs_of
+from ..programs.engine.folders import find_inputs
 from ..programs.protocols.table import programs
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import InputError, Problems, did_you_mean
@@ -198,7 +198,7 @@ def make_frame(
 def _questions(result: StoredResult) -> Mapping[str, str]:
     """The texts of the topics, by id; {} where their file is not there any more."""
     with suppress(InputError):
-        path = inputs_of(result.folder).config.data.topics
+        path = find_inputs(result.folder).config.data.topics
         if path is not None:
             return {name: topic.text for name, topic in read_topics(path, Problems()).items()}
     return {}

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..metrics.inference import LEVEL, PairedTest, paired_tests
-from ..programs.engine.manifest import config_of
+from ..metrics.inference import LEVEL, PairedTest, compare_pairs
+from ..programs.engine.manifest import read_config_of
 from ..programs.protocols.nuggets import MEASURES as OF_NUGGETS
 from ..programs.protocols.program import Program
-from ..programs.protocols.table import chosen, meaning
+from ..programs.protocols.table import choose, meaning
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import TopicScores, note_other_instruments, topic_scores
 from ..records.reading.problems import InputError, Problems, cell, figure, interval
@@ -33,8 +33,8 @@ def find_differences(new: Path, baseline: Path, measure: str) -> list[str]:
         new, baseline: results folders.
     """
     now, then = Result(new).manifest, Result(baseline).manifest
-    config = config_of(new)
-    ran = chosen([name for name in config.program if name in then["config"]["program"]])
+    config = read_config_of(new)
+    ran = choose([name for name in config.program if name in then["config"]["program"]])
     of_measure = [program for program in ran if _gives(program, measure, config)]
     judges = {name for program in of_measure for name in program.judges_of(config)}
     sections = [program.name for program in of_measure]
@@ -113,7 +113,7 @@ class Pair:
         """What is compared with nothing."""
         of_run = f"{cell(self.run_id)}: {cell(self.measure)}"
         return [
-            f"{of_run} only in {where}, not compared: {_named(topics)}"
+            f"{of_run} only in {where}, not compared: {_list_names(topics)}"
             for topics, where in ((self.only_after, "these"), (self.only_before, "the baseline"))
             if topics
         ]
@@ -184,7 +184,7 @@ def list_unmatched_runs(new: Collection[str], baseline: Collection[str]) -> list
         return []
     sides = (new, baseline, "these"), (baseline, new, "the baseline")
     return [
-        f"runs only in {where}, not compared: {_named(left)}"
+        f"runs only in {where}, not compared: {_list_names(left)}"
         for mine, theirs, where in sides
         if (left := [name for name in mine if name not in theirs])
     ]
@@ -196,7 +196,7 @@ def _at_worst(row: ScoreRow, is_least: bool) -> float | None:
     return row.low if is_least else row.high
 
 
-def _named(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return ", ".join(map(cell, names[:SHOWN])) + more
 
@@ -285,7 +285,7 @@ def check_pair(pair: Pair, by: float, level: float) -> Check:
     """The check of one run and measure; see `check_not_worse`."""
     values = zip(pair.after, pair.before, strict=True)
     differences = [math.nan if a is None or b is None else a - b for a, b in values]
-    (test,) = paired_tests([differences], level=level)
+    (test,) = compare_pairs([differences], level=level)
     low, high = test.difference.low, test.difference.high
     failure = _find_failure(pair, test, by, level)
     worse = [row for row in pair.both if pair.sign * (row[2] - row[1]) < -ROUNDING]

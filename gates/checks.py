@@ -18,7 +18,7 @@ from ..programs.analysis.leaderboards import group_measures
 from ..programs.config.sections import Config
 from ..programs.inputs import ORACLES
 from ..programs.protocols.table import meaning
-from ..programs.run import load_data, programs_of
+from ..programs.run import choose_programs, load_data
 from ..programs.scoring.result import Result
 from ..records.reading.problems import InputError, Problems, cell, did_you_mean, figure
 from ..records.rows import ScoreRow
@@ -285,7 +285,7 @@ def _check(rows: Sequence[ScoreRow], bound: Bound, run: str, measures: Iterable[
         measure=bound.measure,
         wanted=bound.wanted,
         is_passed=is_passed,
-        found=_measured(mean, worst),
+        found=_say_value(mean, worst),
         value=mean.value,
         low=mean.low,
         high=mean.high,
@@ -322,7 +322,7 @@ def _worst(row: ScoreRow, is_least: bool) -> float | None:
     return row.low if is_least else row.high
 
 
-def _measured(mean: ScoreRow, worst: float | None) -> str:
+def _say_value(mean: ScoreRow, worst: float | None) -> str:
     n = f"{mean.n_topics or 0:,} questions"
     if lacking := (mean.n_asked or 0) - (mean.n_answered or 0):
         n += f", {lacking:,} not answered"
@@ -408,7 +408,7 @@ def check_measures_beforehand(named: Sequence[tuple[str, str]], config: Config) 
     Raises: InputError for one that none gives, with the nearest name; nothing where a program of
         another package does not say what it gives.
     """
-    by_program = [program.measures(config) for program in programs_of(config)]
+    by_program = [program.measures(config) for program in choose_programs(config)]
     measures = [name for names in by_program for name in names or ()]
     suggested = [name for name in measures if not name.endswith(SUFFIX)]
     for measure, spelled in named if None not in by_program else ():

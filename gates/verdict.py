@@ -11,9 +11,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from ..metrics.inference import LEVEL
-from ..programs.engine.manifest import dependence_of
+from ..programs.engine.manifest import note_dependence
 from ..programs.scoring.result import Result
-from ..records.reading.problems import cell, shown
+from ..records.reading.problems import cell, escape
 from ..views.formats import view_markdown
 from ..views.numbers import format_bounds, format_share
 from ..views.table import Cell, Column, Kind, Row, Style, Styled, Table, View
@@ -122,9 +122,9 @@ def make_verdict(
             check_known("run", bound.run_id, list_runs(rows), where)
         checks += check_bound(rows, bound, result.manifest["data"]["run_ids"], run)
     if baseline is None:
-        return Verdict(named, is_judged, add_texts(checks, results), dependence_of([results]))
+        return Verdict(named, is_judged, add_texts(checks, results), note_dependence([results]))
     against = check_not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
-    notes = [*against.notes, *dependence_of([results, baseline], [named, baseline])]
+    notes = [*against.notes, *note_dependence([results, baseline], [named, baseline])]
     return Verdict(named, is_judged, add_texts([*checks, *against.checks], results), notes)
 
 
@@ -249,4 +249,4 @@ def format_junit(verdict: Verdict) -> bytes:
 
 
 def _plain(text: str) -> str:
-    return _NO_XML.sub("?", shown(text))
+    return _NO_XML.sub("?", escape(text))

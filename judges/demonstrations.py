@@ -38,8 +38,8 @@ def with_demonstrations(judge: J, path: Path) -> J:
     examples_by_name: dict[str, list[dict[str, Any]]] = {}
     for line in read_lines(path, problems):
         row = dict(line.row)
-        name = _predictor(line, row.pop(ASKS, None), row, predictors, _reasons_of(judge))
-        if name is not None and (example := _checked(line, changed, name, row)) is not None:
+        name = _predictor(line, row.pop(ASKS, None), row, predictors, _find_reasons(judge))
+        if name is not None and (example := _check(line, changed, name, row)) is not None:
             examples_by_name.setdefault(name, []).append(example)
     problems.raise_errors()
     if not examples_by_name:
@@ -83,7 +83,7 @@ def _predictor(
     return None
 
 
-def _checked(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
+def _check(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
     """Inputs and reply as the question has them; None and a problem if one does not fit."""
     signature = judge.question(name).signature
     inputs = {field: row[field] for field in signature.input_fields if field in row}
@@ -102,7 +102,7 @@ def _checked(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dic
     return None
 
 
-def _reasons_of(judge: Judge) -> frozenset[str]:
+def _find_reasons(judge: Judge) -> frozenset[str]:
     """The fields of a reply in which the judge says why because it was asked to."""
     quotes = getattr(judge, "evidence", {}).items()
     reason = getattr(judge, "rationale", None)

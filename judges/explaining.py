@@ -13,7 +13,7 @@ from annotated_types import MaxLen
 from ..backends.adapter import with_first, without
 from ..backends.gateway import Reply
 from ..backends.replies.schema import KeyedBy, get_key_source
-from ..records.judgements import Evidence, Reason, Unjudged, quoted, unquoted
+from ..records.judgements import Evidence, Reason, Unjudged, make_quote, make_unfound_quote
 from .base import Judge
 from .lexical.grounds import find_quote, reason, spans
 from .verdicts import Verdict
@@ -35,7 +35,7 @@ def with_reason(signature: Any, output: str) -> Any:
     """
     each, kind = _shape(signature, output, Annotated[str, MaxLen(REASON_CHARS)])
     desc = f"{each}the reason for the {output.removesuffix('s')}, in one short sentence"
-    return _prepended(signature, REASONING, desc, kind)
+    return _prepend(signature, REASONING, desc, kind)
 
 
 def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
@@ -50,7 +50,7 @@ def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
             f"{each}the shortest excerpts of the {name.replace('_', ' ')} that decide the "
             f"{output.removesuffix('s')}, each contiguous and copied exactly; [] if there are none"
         )
-        signature = _prepended(signature, quote_field(name), desc, kind)
+        signature = _prepend(signature, quote_field(name), desc, kind)
     return signature
 
 
@@ -62,13 +62,13 @@ def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
     return "for each number, ", Annotated[dict.__class_getitem__((str, kind)), KeyedBy(listed)]
 
 
-def _prepended(signature: Any, name: str, desc: str, kind: Any) -> Any:
+def _prepend(signature: Any, name: str, desc: str, kind: Any) -> Any:
     if name in signature.fields:
         raise ValueError(f"it has a field {name!r}, which its reply needs for something else")
     return with_first(signature, name, dspy.OutputField(desc=desc), kind)
 
 
-def looked_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
+def look_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
     """The quotes in a field of a reply, each looked for in the text that it is of.
 
     Args:
@@ -79,21 +79,21 @@ def looked_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
         if not words.strip():
             continue
         if (span := find_quote(words, text)) is not None:
-            yield quoted(of, text, *span)
+            yield make_quote(of, text, *span)
         else:
-            yield unquoted(of, words)
+            yield make_unfound_quote(of, words)
 
 
 def by_rule(looked_for: Mapping[str, str], item: Mapping[str, str]) -> tuple[Evidence, ...]:
     """The evidence of word overlap: where an input holds most of the words looked for in it."""
     return tuple(
-        quoted(name, item[name], *span)
+        make_quote(name, item[name], *span)
         for name, needed in looked_for.items()
         for span in spans(needed, item[name])
     )
 
 
-def ungrounded(verdict: Verdict) -> Unjudged:
+def make_ungrounded(verdict: Verdict) -> Unjudged:
     """What a label ends as that needs a quote and has none that stands in the judged text."""
     wrong = [each.quote for each in verdict.evidence or () if not each.is_quoted]
     why = f"not in the text: {wrong[0]!r:.80}" if wrong else "nothing is quoted"
@@ -230,7 +230,7 @@ class ExplainingJudge(Judge):
             evidence = tuple(
                 each
                 for field, name in self.evidence.items()
-                for each in looked_up(name, reply.at(field, key)[0], item[name])
+                for each in look_up(name, reply.at(field, key)[0], item[name])
             )
             verdict = verdict._replace(evidence=evidence)
         elif self.quotes_by_rule:
@@ -243,7 +243,7 @@ class ExplainingJudge(Judge):
             verdict = verdict._replace(rationale=self._reason(item))
         is_bare = not any(each.is_quoted for each in verdict.evidence or ())
         if self.requires_evidence and needs_evidence and is_bare:
-            return ungrounded(verdict)
+            return make_ungrounded(verdict)
         return verdict
 
     @property

@@ -108,13 +108,13 @@ class BackendLM(dspy.LM):  # type: ignore[misc]
         changed: Self = super().copy(**changes)
         if (rollout := changes.get("rollout_id")) is not None:
             changed.replicate = rollout
-            changed.backend = resampled(self.backend, changes.get("temperature"))
+            changed.backend = resample(self.backend, changes.get("temperature"))
             changed._engine_spec = _Engine(changed.backend, rollout)
             changed._async_engine_spec = _AsyncEngine(changed.backend, rollout)
         return changed
 
 
-def resampled(backend: Backend, temperature: float | None) -> Backend:
+def resample(backend: Backend, temperature: float | None) -> Backend:
     """The same for answers that are to differ, without the seed that would make them alike.
 
     Args:
@@ -136,7 +136,7 @@ class _Engine:
         return _response(request, run_sync(self._ask(request)))
 
     async def _ask(self, request: Request) -> Reply:
-        backend = resampled(self._backend, request.config.temperature)
+        backend = resample(self._backend, request.config.temperature)
         free = backend.varied(reply_schema="none", logprobs=False, max_tokens=None)
         return await free.ask(FreeText(read_messages(request)), {}, self._replicate)
 
@@ -279,7 +279,7 @@ async def ask_recorded(
     """
     settings = getattr(predict.lm or dspy.settings.lm, "kwargs", {})
     if (rollout := settings.get("rollout_id")) is not None:
-        backend, replicate = resampled(backend, settings.get("temperature")), rollout
+        backend, replicate = resample(backend, settings.get("temperature")), rollout
     reply = await backend.ask(prompt, inputs, replicate)
     _record_step(predict, inputs, reply)
     _note_call(prompt, inputs, reply, backend.config.model)

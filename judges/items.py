@@ -75,8 +75,8 @@ class ItemJudge(ExplainingJudge):
             return [self._verdict(reply, None, items[0], topic_id)], reply.provenance
         if is_alone:
             labels = reply.values[self.output]
-            return [label_alone(str(labels[key])) for key in keys_of(items)], reply.provenance
-        both = zip(keys_of(items), items, strict=True)
+            return [label_alone(str(labels[key])) for key in make_keys(items)], reply.provenance
+        both = zip(make_keys(items), items, strict=True)
         listed = [self._verdict(reply, key, item, topic_id) for key, item in both]
         return listed, reply.provenance
 
@@ -113,7 +113,7 @@ class ItemJudge(ExplainingJudge):
         else:
             inputs, texts = dict(items[0]), [item[name] for item in items]
         del inputs[name]
-        inputs[self.several] = dict(zip(keys_of(items), texts, strict=True))
+        inputs[self.several] = dict(zip(make_keys(items), texts, strict=True))
         return inputs
 
     def optional_inputs(self, texts: Mapping[str, str]) -> dict[str, str]:
@@ -159,7 +159,7 @@ class ItemJudge(ExplainingJudge):
                 **{"label": outcome.label, name: self.answer_type(outcome.label)},
                 score=outcome.score,
                 probabilities=outcome.probabilities,
-                evidence=_listed(outcome),
+                evidence=_list_quotes(outcome),
                 is_quoted=outcome.is_quoted,
                 rationale=outcome.rationale,
                 **more,
@@ -169,7 +169,7 @@ class ItemJudge(ExplainingJudge):
             **{"verdicts": labels, f"{name}s": [self.answer_type(label) for label in labels]},
             scores=[each.score for each in outcome],
             probabilities=[each.probabilities for each in outcome],
-            evidence=[_listed(each) for each in outcome],
+            evidence=[_list_quotes(each) for each in outcome],
             are_quoted=[each.is_quoted for each in outcome],
             rationales=[each.rationale for each in outcome],
             **more,
@@ -291,7 +291,7 @@ def _keys(n: int) -> tuple[str, ...]:
     return tuple(map(str, range(1, n + 1)))
 
 
-def keys_of(items: Sequence[Any]) -> tuple[str, ...]:
+def make_keys(items: Sequence[Any]) -> tuple[str, ...]:
     """What the items of a call are called in it: "1", "2" and so on."""
     return _keys(len(items))
 
@@ -303,7 +303,7 @@ def judged(verdict: Verdict | Unjudged, where: str = "") -> Verdict:
     raise JudgeError(verdict.reason, f"{where}{verdict.detail}", verdict.raw)
 
 
-def _listed(verdict: Verdict) -> list[Evidence] | None:
+def _list_quotes(verdict: Verdict) -> list[Evidence] | None:
     return None if verdict.evidence is None else list(verdict.evidence)
 
 

@@ -23,10 +23,10 @@ from .lexical.keypoints import (
     judge_claims,
     judge_point,
     judge_points,
+    measure_stated,
     nearest_point,
     score_claims,
     score_filter,
-    stated,
 )
 from .verdicts import Verdict
 
@@ -94,7 +94,7 @@ class EntailmentJudge(ItemJudge):
     groundless = frozenset(("neutral",))
     scale = KEY_POINT_KIND.labels
     gains: Mapping[str, float] = KEY_POINT_KIND.gains
-    overlap = staticmethod(stated)
+    overlap = staticmethod(measure_stated)
     baselines: Mapping[str, Baseline] = {"judge_one": judge_point, "judge_each": judge_points}
 
     def __init__(self, *args: Any, window: int = 1, **options: Any) -> None:
@@ -324,10 +324,10 @@ class ClaimJudge(ItemJudge):
         return self.prediction(await self.in_windows(items))
 
 
-def numbered(key_points: Sequence[str]) -> str:
+def number_key_points(key_points: Sequence[str]) -> str:
     """The key points as one text, one a line.
 
-    >>> numbered(["wind moves a deck", "a damper slows it"])
+    >>> number_key_points(["wind moves a deck", "a damper slows it"])
     '1. wind moves a deck\\n2. a damper slows it'
     """
     lines = (" ".join(text.split()) for text in key_points)

@@ -26,7 +26,7 @@ from .lexical import contradiction as lexical_search
 from .lexical import overlap as lexical
 from .lexical.grounds import find_quote
 from .lexical.overlap import weighted_overlap
-from .makers.lists import NUGGETS, Inputs, ListMaker, Spans, add_example, filled
+from .makers.lists import NUGGETS, Inputs, ListMaker, Spans, add_example, fill_up
 
 WINDOW = 10  # passages or nuggets in one call, arXiv:2411.09607
 MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
@@ -116,7 +116,7 @@ class Nuggetizer(ListMaker):
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the longest list."""
-        return reply._replace(values={"updated": filled(reply.values["updated"], inputs["limit"])})
+        return reply._replace(values={"updated": fill_up(reply.values["updated"], inputs["limit"])})
 
     async def create(
         self, question: str, passages: Sequence[str]
@@ -167,7 +167,7 @@ class QuotedNugget(TypedDict):
     quote: Annotated[str, MaxLen(400)]
 
 
-def _worded(nuggets: list[QuotedNugget]) -> list[QuotedNugget]:
+def _word_nuggets(nuggets: list[QuotedNugget]) -> list[QuotedNugget]:
     if not all(each["nugget"].strip() for each in nuggets):
         raise ValueError("a nugget without text")
     return nuggets
@@ -192,7 +192,7 @@ class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
     passages: dict[str, str] = dspy.InputField(desc="the passages, by number")
     known: list[str] = dspy.InputField(desc="the nuggets found before")
     limit: Annotated[int, SETTING] = dspy.InputField(desc="the most nuggets to propose")
-    proposed: Annotated[list[QuotedNugget], AtMost("limit"), AfterValidator(_worded)] = (
+    proposed: Annotated[list[QuotedNugget], AtMost("limit"), AfterValidator(_word_nuggets)] = (
         dspy.OutputField(desc="the new nuggets, each with its passage and the quote")
     )
 

@@ -26,7 +26,7 @@ from ..backends.prompt import Scorer
 from ..metrics.answer_scores import SHARE
 from ..records.kinds import key_fields
 from ..records.reading.problems import InputError, unreadable
-from ..records.reading.settings import checked, settings_of
+from ..records.reading.settings import check_settings, read_settings_text
 from ..records.rows import Label, Row
 from .items import ItemJudge
 from .lexical.overlap import weighted_overlap
@@ -272,8 +272,8 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
         raise InputError(f"{path}: no such file; wanted {names} or a judge's YAML file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from None
-    data, lines = settings_of(path, text, "name: and question:")
-    return checked(OwnJudgeDefinition, data, path, lines)
+    data, lines = read_settings_text(path, text, "name: and question:")
+    return check_settings(OwnJudgeDefinition, data, path, lines)
 
 
 def _signature(definition: OwnJudgeDefinition) -> type[dspy.Signature]:

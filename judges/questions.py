@@ -21,7 +21,7 @@ from .items import ItemJudge
 from .labels import SearchKind
 from .lexical import questions as lexical
 from .lexical.questions import answer_overlap, grade_answer, grade_answers, subject_words
-from .makers.lists import SUBQUESTIONS, Inputs, ListMaker, Spans, add_example, filled
+from .makers.lists import SUBQUESTIONS, Inputs, ListMaker, Spans, add_example, fill_up
 
 MOST = 10  # sub-questions of one question
 
@@ -169,7 +169,7 @@ class SubQuestionGenerator(ListMaker):
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: as many questions as are wanted."""
-        questions = filled(reply.values["questions"], inputs["wanted"])
+        questions = fill_up(reply.values["questions"], inputs["wanted"])
         return reply._replace(values={"questions": questions})
 
     async def generate(self, report: str, n: int = QUESTIONS) -> tuple[list[str], list[Provenance]]:

@@ -18,12 +18,12 @@ from .lexical.overlap import content_words, recall
 
 def order_passages(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """All numbers, by falling share of the question's content words."""
-    return {"order": [int(number) for number in _ranked(inputs)]}
+    return {"order": [int(number) for number in _rank(inputs)]}
 
 
 def best_passage(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The number of the passage with the largest share."""
-    return {"best": int(_ranked(inputs)[0])}
+    return {"best": int(_rank(inputs)[0])}
 
 
 class Order(NamedTuple):
@@ -152,7 +152,7 @@ class SetwiseRanker(Judge):
         return number - 1, reply.provenance
 
 
-def _ranked(inputs: Mapping[str, Any]) -> list[str]:
+def _rank(inputs: Mapping[str, Any]) -> list[str]:
     question_words = content_words(inputs["question"])
     shares = {
         n: recall(question_words, content_words(text)) for n, text in inputs["passages"].items()

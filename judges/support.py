@@ -12,7 +12,7 @@ from ..backends.gateway import Reply
 from ..backends.prompt import Baseline, Scorer
 from ..records.judgements import Unjudged
 from ..records.support import SUPPORT_KIND, CitationSupport
-from .explaining import quote_field, ungrounded, with_quotes
+from .explaining import make_ungrounded, quote_field, with_quotes
 from .items import ItemJudge
 from .labels import Contradiction
 from .lexical import overlap as lexical
@@ -135,4 +135,4 @@ class ContradictionJudge(ItemJudge):
         if isinstance(quoting, Unjudged) or not self.needs_evidence(quoting.label):
             return quoting
         named = {each.of for each in quoting.evidence or () if each.is_quoted}
-        return quoting if named.issuperset(self.quotable) else ungrounded(quoting)
+        return quoting if named.issuperset(self.quotable) else make_ungrounded(quoting)

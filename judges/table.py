@@ -151,7 +151,7 @@ BUILT_IN = {
 
 
 @cache
-def kind_of(name: str) -> Kind | None:
+def find_judge(name: str) -> Kind | None:
     """A judge by its name; None if there is none.
 
     That of another package is imported, since its class says what it is; or a Kind that it names
@@ -210,5 +210,5 @@ def list_makers() -> list[str]:
 def _loadable() -> Iterator[tuple[str, Kind]]:
     for name in judge_names():
         with suppress(InputError):
-            if (kind := kind_of(name)) is not None:
+            if (kind := find_judge(name)) is not None:
                 yield name, kind

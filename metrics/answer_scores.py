@@ -305,7 +305,7 @@ def nugget_scores(
             wanted = f"one of {list(NUGGET)} or None"
             raise ValueError(f"labels[{i}] is {label!r}, wanted {wanted}")
     return {
-        measure: _weighted(
+        measure: _weigh(
             [None if label is None else gains[label] for label in labels], measure, importances
         )
         for measure, gains in NUGGET_GAINS.items()
@@ -355,7 +355,7 @@ def expected_nugget_scores(
     """
     _check_importances(chances, importances, "chances")
     return {
-        measure + SUFFIX: _weighted(
+        measure + SUFFIX: _weigh(
             [_gain(by_label, gains, f"chances[{i}]") for i, by_label in enumerate(chances)],
             measure,
             importances,
@@ -364,9 +364,7 @@ def expected_nugget_scores(
     }
 
 
-def _weighted(
-    gains: Sequence[float | None], measure: str, importances: Sequence[str | None]
-) -> Value:
+def _weigh(gains: Sequence[float | None], measure: str, importances: Sequence[str | None]) -> Value:
     weight = NUGGET_WEIGHTS[measure.removesuffix("_strict")]
     units = [
         (gain, weight[importance])

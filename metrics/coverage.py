@@ -84,7 +84,7 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
     >>> round(share.value, 4), share.n, share.n_unjudged  # at a rate of 1/4: (1 + 0 + 1/4) / 3
     (0.4167, 5, 1)
     """
-    answered, wanted = _checked(context, answerable, eta)
+    answered, wanted = _check(context, answerable, eta)
     n, n_unjudged = _counts(answered, wanted)
     by_context = some(answered)
     sure, maybe = wanted == 1, np.isnan(wanted)
@@ -144,7 +144,7 @@ def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> l
     >>> [(step.n_new, step.redundancy, round(step.coverage, 2)) for step in steps]
     [(1, 0.0, 0.33), (1, 0.5, 0.67)]
     """
-    answered, wanted = _checked(context, answerable, eta)
+    answered, wanted = _check(context, answerable, eta)
     hits = (answered == 1) & (wanted == 1)
     rate = _rate(answered[:, wanted == 1])
     steps = []
@@ -187,7 +187,7 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
     >>> redundancy([[5, 4], [3, 4]], [1, 1])  # 4 answers to 2 questions
     Value(value=0.5, n=4, n_unjudged=0, low=0.5, high=0.5)
     """
-    answered, wanted = _checked(context, answerable, eta)
+    answered, wanted = _check(context, answerable, eta)
     n, n_unjudged = _counts(answered, wanted)
     times = (answered[:, wanted == 1] == 1).sum(axis=0)
     n_answers, n_answered = int(times.sum()), int((times > 0).sum())
@@ -243,7 +243,7 @@ def _share(part: int, whole: int, *, empty: float | None = None) -> float | None
     return part / whole if whole else empty
 
 
-def _checked(
+def _check(
     context: ArrayLike, answerable: ArrayLike, eta: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     answered, wanted = answers(context, eta), np.asarray(answerable, dtype=np.float64)

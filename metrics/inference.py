@@ -365,7 +365,7 @@ class PairedTest:
     n_topics: int
 
 
-def paired_tests(
+def compare_pairs(
     differences: ArrayLike, *, resamples: int = N_PERMUTATIONS, seed: int = 0, level: float = LEVEL
 ) -> list[PairedTest]:
     """Test pairs of runs by their differences per topic.
@@ -385,7 +385,7 @@ def paired_tests(
     Source: Fisher, "The design of experiments" (1935); for systems: Smucker, Allan and Carterette
         (CIKM 2007); the +1: Phipson and Smyth (2010).
 
-    >>> test = paired_tests([[0.1, 0.2, 0.3, -0.1]])[0]
+    >>> test = compare_pairs([[0.1, 0.2, 0.3, -0.1]])[0]
     >>> test.p, test.is_exact, test.wins, test.losses
     (0.375, True, 3, 1)
     """

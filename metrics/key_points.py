@@ -32,7 +32,7 @@ def key_point_recall(labels: Sequence[str | None]) -> Value:
     >>> key_point_recall(["yes", "neutral", "no", None])
     Value(value=0.3333333333333333, n=3, n_unjudged=1, low=0.25, high=0.5)
     """
-    return _share(_stated(labels, ENTAILMENT, "labels"))
+    return _share(_find_stated(labels, ENTAILMENT, "labels"))
 
 
 def key_point_precision(claims: Sequence[str | None] | None) -> Value:
@@ -55,7 +55,7 @@ def key_point_precision(claims: Sequence[str | None] | None) -> Value:
     """
     if claims is None:
         return Value(None, n=0, n_unjudged=1, low=0.0, high=1.0)
-    return _share(_stated(claims, CLAIM, "claims"))
+    return _share(_find_stated(claims, CLAIM, "claims"))
 
 
 def key_point_f1(recall: Value, precision: Value) -> Value:
@@ -257,7 +257,7 @@ def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> L
     return ListScores(precision, recall, key_point_f1(recall, precision))
 
 
-def _stated(
+def _find_stated(
     labels: Sequence[str | None], gains: Mapping[str, float], name: str
 ) -> list[bool | None]:
     for i, label in enumerate(labels):

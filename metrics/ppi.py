@@ -97,7 +97,7 @@ def label_moments(items: Sample) -> Moments:
 
     Raises: ValueError if no item that weighs has a label.
     """
-    on, a = _labelled(items)
+    on, a = _weigh_labelled(items)
     scale = items.weights.sum() / a.sum()
     influence = [
         scale * a * (gain - np.average(gain, weights=a))
@@ -201,17 +201,17 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
     )
 
 
-def judged_gap(items: Sample) -> float:
+def measure_gap(items: Sample) -> float:
     """How much higher the judge scores the labelled items than all; near 0 for a random draw.
 
     Its variance is `moments(items).judged`.
     """
-    on, a = _labelled(items)
+    on, a = _weigh_labelled(items)
     by_labelled = items.weights.sum() * np.average(items.judged[on], weights=a)
     return float(by_labelled - items.weights @ items.judged)
 
 
-def _labelled(items: Sample) -> tuple[NDArray[np.bool_], Floats]:
+def _weigh_labelled(items: Sample) -> tuple[NDArray[np.bool_], Floats]:
     """Which items have a label, and of those the weight of all items they stand for."""
     on = items.is_labelled
     a = items.weights[on] * items.stratum_items[on] / items.stratum_labels[on]
@@ -222,7 +222,7 @@ def _labelled(items: Sample) -> tuple[NDArray[np.bool_], Floats]:
 
 def _without_topics(items: Sample, lam: float) -> tuple[float, Floats]:
     """The value, and (n_topics,) the value with each topic left out."""
-    on, a = _labelled(items)
+    on, a = _weigh_labelled(items)
 
     def by_topic(x: Floats, where: NDArray[np.bool_] | slice = slice(None)) -> Floats:
         return np.bincount(items.topics[where], x, items.n_topics).astype(np.float64)

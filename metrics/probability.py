@@ -69,7 +69,7 @@ def probability_scores(
     >>> round(probability_scores([[0.8, 0.2], [0.4, 0.6]], [0, 1]).brier, 4)
     0.2
     """
-    chances, codes = _checked(probabilities, labels)
+    chances, codes = _check(probabilities, labels)
     n, k = chances.shape
     if not n:
         return ProbabilityScores(0, None, None, None)
@@ -142,7 +142,7 @@ def reliability_curve(
     return rows
 
 
-def _checked(
+def _check(
     probabilities: ArrayLike, labels: Sequence[int] | NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     chances, codes = np.asarray(probabilities, dtype=np.float64), np.asarray(labels)

@@ -36,7 +36,7 @@ def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float |
     >>> {name: round(value, 3) for name, value in orders([1, 2, 3, 4], [1, 2, 4, 3]).items()}
     {'tau_b': 0.667, 'tau_ap': 0.333, 'spearman': 0.8, 'pearson': 0.8}
     """
-    x, y = _checked(truth, judged)
+    x, y = _check(truth, judged)
     if not len(x):
         return dict.fromkeys(("tau_b", "tau_ap", "spearman", "pearson"))
     by_name = correlate_drawn_cells(x, y, np.zeros(len(x), np.int64), np.ones((1, 1), np.int64))
@@ -75,7 +75,7 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
     >>> top_k_tau([4, 3, 2, 1], [3, 4, 1, 2], k=2)
     -1.0
     """
-    _checked(truth, judged)
+    _check(truth, judged)
     chosen = _top(truth, k)
     return kendall_tau([truth[i] for i in chosen], [judged[i] for i in chosen]) if chosen else None
 
@@ -119,7 +119,7 @@ def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     >>> spearman([1, 2, 3], [10, 30, 20])
     0.5
     """
-    x, y = _checked(truth, judged)
+    x, y = _check(truth, judged)
     return as_number(weighted_spearman(x, y, np.ones(len(x)))) if len(x) else None
 
 
@@ -134,7 +134,7 @@ def pearson(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     return orders(truth, judged)["pearson"]
 
 
-def _checked(truth: Sequence[float], judged: Sequence[float]) -> tuple[Array, Array]:
+def _check(truth: Sequence[float], judged: Sequence[float]) -> tuple[Array, Array]:
     """The scores as arrays. Raises: ValueError as `kendall_tau` says."""
     if len(truth) != len(judged):
         raise ValueError(f"{len(truth)} true scores for {len(judged)} judged ones")
@@ -234,7 +234,7 @@ def taus(
     >>> tau.run_level, tau.topic_mean, tau.n_topics, round(tau.pooled, 4)
     (None, 0.0, 2, 0.6667)
     """
-    true_cells, judged_cells = defined(truth), defined(judged)
+    true_cells, judged_cells = keep_defined(truth), keep_defined(judged)
     cells = sorted(true_cells.keys() & judged_cells.keys())
     by_topic: dict[str, list[tuple[str, str]]] = {}
     for cell in cells:
@@ -265,7 +265,7 @@ def taus(
     )
 
 
-def defined(scores: Scores) -> dict[tuple[str, str], float]:
+def keep_defined(scores: Scores) -> dict[tuple[str, str], float]:
     """The cells that have a value."""
     return {cell: value for cell, value in scores.items() if value is not None}
 
@@ -329,7 +329,9 @@ def tau_intervals(
     >>> tau_intervals(taus(cells, cells, **both), cells, cells, **both)["run_level"]["tau_b"]
     Interval(value=1.0, low=1.0, high=1.0, n_topics=9, level=0.95)
     """
-    cells = sorted(defined(truth).keys() & defined(judged).keys(), key=lambda cell: cell[::-1])
+    cells = sorted(
+        keep_defined(truth).keys() & keep_defined(judged).keys(), key=lambda cell: cell[::-1]
+    )
     x, y = (np.array([scores[cell] for cell in cells], float) for scores in (truth, judged))
     sample = resampling([topic for _, topic in cells], resamples=resamples, seed=seed, level=level)
     return {
@@ -337,7 +339,7 @@ def tau_intervals(
             correlations, truth, judged, truth_runs, judged_runs, resamples, seed, level
         ),
         "topic_mean": _topic_mean(correlations, sample),
-        "pooled": _pooled(correlations, x, y, sample),
+        "pooled": _pool(correlations, x, y, sample),
     }
 
 
@@ -353,7 +355,9 @@ def _run_level(
 ) -> dict[str, Interval]:
     values = {name: c.value for name, c in correlations.coefficients["run_level"].items()}
     runs = sorted(truth_runs.keys() & judged_runs.keys())
-    topics = sorted({topic for _, topic in defined(truth).keys() | defined(judged).keys()})
+    topics = sorted(
+        {topic for _, topic in keep_defined(truth).keys() | keep_defined(judged).keys()}
+    )
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     sides = [
         _Side(scores, runs, topics, [run_scores[run] for run in runs])
@@ -376,7 +380,7 @@ class _Side:
         topics: Sequence[str],
         run_scores: Sequence[float],
     ) -> None:
-        own_topics = {topic for _, topic in defined(scores)}
+        own_topics = {topic for _, topic in keep_defined(scores)}
         cells = [[scores.get((run, topic), 0.0) for topic in topics] for run in runs]
         shape = (len(runs), len(topics))
         self.counts = np.array(
@@ -409,7 +413,7 @@ def _topic_mean(correlations: Taus, sample: Resampling) -> dict[str, Interval]:
     return intervals
 
 
-def _pooled(correlations: Taus, x: Array, y: Array, sample: Resampling) -> dict[str, Interval]:
+def _pool(correlations: Taus, x: Array, y: Array, sample: Resampling) -> dict[str, Interval]:
     values = {name: c.value for name, c in correlations.coefficients["pooled"].items()}
     if not len(sample.draws):
         return {
@@ -515,7 +519,7 @@ def weighted_pearson(truth: Array, judged: Array, weights: Array) -> Array:
     total = weights.sum(-1, keepdims=True)
     x, y = (z - ratio((weights * z).sum(-1, keepdims=True), total) for z in (truth, judged))
     both, of_x, of_y = ((weights * products).sum(-1) for products in (x * y, x**2, y**2))
-    return _bounded(ratio(ratio(both, np.sqrt(of_x)), np.sqrt(of_y)))
+    return _clip(ratio(ratio(both, np.sqrt(of_x)), np.sqrt(of_y)))
 
 
 def _of_block(
@@ -541,7 +545,7 @@ def _rank_sums(x: Array, weights: Array) -> Array:
 def _tau_b(both: Array, one: Array, other: Array) -> Array:
     """From sums over ordered pairs, of which each unordered pair is two. In scipy's order of
     operations, as `_spearman` in numpy's: the last bit is theirs too."""
-    return _bounded(ratio(ratio(both / 2, np.sqrt(one / 2)), np.sqrt(other / 2)))
+    return _clip(ratio(ratio(both / 2, np.sqrt(one / 2)), np.sqrt(other / 2)))
 
 
 def _spearman(one: Array, other: Array, weights: Array) -> Array:
@@ -550,10 +554,10 @@ def _spearman(one: Array, other: Array, weights: Array) -> Array:
     both, of_one, of_other = (
         share * (weights * products / 4).sum(-1) for products in (one * other, one**2, other**2)
     )
-    return _bounded(ratio(ratio(both, np.sqrt(of_other)), np.sqrt(of_one)))
+    return _clip(ratio(ratio(both, np.sqrt(of_other)), np.sqrt(of_one)))
 
 
-def _bounded(values: Array) -> Array:
+def _clip(values: Array) -> Array:
     return np.clip(values, -1.0, 1.0)  # rounding may step over the ends by one bit
 
 

@@ -17,7 +17,7 @@ from ..records.documents import read_candidates, read_reports, read_topic_docume
 from ..records.judgements import Reason
 from ..records.key_points import read_key_point_sets
 from ..records.nuggets import read_nugget_banks
-from ..records.questions import Ratings, is_own, read_question_sets, read_ratings, topics_of
+from ..records.questions import Ratings, find_topics, is_own, read_question_sets, read_ratings
 from ..records.reading.fields import Line, LineIndex, read_lines
 from ..records.reading.lines import first_line
 from ..records.reading.problems import InputError, Problems
@@ -25,7 +25,7 @@ from ..records.reading.problems import nearest as like
 from ..records.relevance import read_qrels, read_trec_run
 from ..records.rows import Answer, KeyPointSet, NuggetBank, Passage, QuestionSet, Ranking, Topic
 from ..records.topics import add_passage, distinct, read_passages, read_topics
-from .config.base import installed_inputs
+from .config.base import load_inputs
 from .config.sections import CoverageConfig, DataConfig
 
 
@@ -142,7 +142,7 @@ class _Files(NamedTuple):
         files = cls(
             expand_runs(data.runs, problems),
             expand_runs(data.retrieval, problems, RETRIEVAL_FILES),
-            given_files(data, problems),
+            find_given_files(data, problems),
         )
         named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference,
                  data.pool, data.keypoints, data.documents)  # fmt: skip
@@ -177,7 +177,7 @@ def _read_instruments(data: DataConfig, files: _Files, collection: Collection) -
             topics.update({name: Topic(id=name, text=each.query) for name, each in sets.items()})
     for name, paths in files.given.items():
         if paths:
-            one = installed_inputs()[name]
+            one = load_inputs()[name]
             given = collection.given[name] = one.read(paths, problems)
             if one.query is not None and not topics:
                 topics.update({t: Topic(id=t, text=one.query(each)) for t, each in given.items()})
@@ -203,7 +203,7 @@ def _check_topics(data: DataConfig, files: _Files, collection: Collection) -> No
         if path is not None and of_file:
             note_others(collection.problems, path, of_file, topics)
     for name, by_topic in collection.given.items():
-        if by_topic and installed_inputs()[name].query is None:  # else its program lists them
+        if by_topic and load_inputs()[name].query is None:  # else its program lists them
             note_others(collection.problems, files.given[name][0], by_topic, topics)
 
 
@@ -272,10 +272,10 @@ def expand_runs(
     return list(dict.fromkeys(files))
 
 
-def given_files(data: DataConfig, problems: Problems | None = None) -> dict[str, list[Path]]:
+def find_given_files(data: DataConfig, problems: Problems | None = None) -> dict[str, list[Path]]:
     """By name of `data:`, the files that programs of other packages are given."""
     files = {}
-    for name, one in installed_inputs().items():
+    for name, one in load_inputs().items():
         named = getattr(data, name)
         if one.suffixes:
             files[name] = expand_runs(named, problems, one.suffixes)
@@ -425,7 +425,7 @@ class WantedPassages(Container[str]):
         self._topics = topics
 
     def __contains__(self, name: object) -> bool:
-        return name in self._named or any(topics_of(str(name), self._topics))
+        return name in self._named or any(find_topics(str(name), self._topics))
 
 
 def read_coverage_inputs(

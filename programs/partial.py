@@ -50,7 +50,7 @@ def results_at(path: Path) -> Iterator[Opened]:
         with _as_results(tool) as results:
             yield results
         return
-    with finished_or_partial(path) as (folder, is_partial):
+    with open_finished_or_partial(path) as (folder, is_partial):
         yield Opened(folder, is_partial)
 
 
@@ -67,7 +67,7 @@ def _as_results(tool: ToolFolder) -> Iterator[Opened]:
 
 
 @contextmanager
-def finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
+def open_finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
     """A folder with the results of a run, and whether they are partial.
 
     Of a finished run it is the folder itself, as any other path is given back as it is. Of a run
@@ -87,7 +87,7 @@ def finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
     from .run import judge_collection  # opens judges, which whole results need not
 
     lost = f"what was judged in {path}, where a run was stopped, cannot be read without it"
-    config = started.inputs.checked(lost)
+    config = started.inputs.check(lost)
     # What its pipelines made stands among the inputs.
     config = config.model_copy(update={"retrieve": (), "pipelines": {}})
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
@@ -97,7 +97,7 @@ def finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
             shutil.copyfile(journal, made / "journal" / journal.name)
         alone = {"out": made, "executor": "local", "cache": False, "force": False}
         free = dict.fromkeys(("max_cost", "max_calls", "max_tokens"))
-        judge_collection(config.changed("run", **alone, **free), asks=False)
+        judge_collection(config.change("run", **alone, **free), asks=False)
         if (path / SPEND).is_file():
             shutil.copyfile(path / SPEND, made / SPEND)
         manifest = read_manifest(made)

@@ -86,10 +86,10 @@ class RenderedPrompt:
 
 def judge_fields(config: Config, name: str) -> tuple[str, ...]:
     """The fields of an item of a judge. Raises: InputError, see `render_prompts`."""
-    return tuple(_fields(_judge_of(_Capturing(config), config, name)))
+    return tuple(_fields(_make_judge(_Capturing(config), config, name)))
 
 
-def known_judges() -> list[str]:
+def list_judges() -> list[str]:
     """Names of the judges that have a prompt; a YAML file or a judge file is taken, too."""
     return [name for name in judge_names() if name not in ("item", "rankllm")]
 
@@ -116,7 +116,7 @@ def render_prompts(
     Raises: InputError for an unknown judge, field or model, or items that cannot be read.
     """
     panel = _Capturing(config)
-    judge = _judge_of(panel, config, name)
+    judge = _make_judge(panel, config, name)
     from_example: tuple[str, ...] = ()
     if items is not None:
         work: list[Awaitable[Any]] = [_ask_items(judge, config, name, items, n)]
@@ -127,11 +127,11 @@ def render_prompts(
         work = _ask_one(judge, fields, given or {})
     for each in work:
         try:
-            run_sync(_awaited(each))
+            run_sync(_await(each))
         except JudgeError as error:  # after its prompt, or because it has nothing to ask
             if not panel.sent:
                 raise InputError(f"{name}: {error.detail}") from None
-    return [_rendered(sent, judge, from_example, counted_for) for sent in panel.sent.values()]
+    return [_render(sent, judge, from_example, counted_for) for sent in panel.sent.values()]
 
 
 @dataclass
@@ -187,10 +187,10 @@ class _Capturing(DryRunPanel):
         judge.backend = _Note(judge.backend, judge, member, self.sent)
 
 
-def _judge_of(panel: _Capturing, config: Config, name: str) -> Judge:
+def _make_judge(panel: _Capturing, config: Config, name: str) -> Judge:
     """The judge of a name, a YAML file or a judge file. Raises: InputError."""
     path = Path(name)
-    if name in known_judges():
+    if name in list_judges():
         judge: Judge = panel[name]
     elif path.suffix in (".yaml", ".yml"):
         panel.use_file(path)
@@ -199,9 +199,9 @@ def _judge_of(panel: _Capturing, config: Config, name: str) -> Judge:
         panel.use_file(config.items.own)
         judge = panel["item"]
     elif path.suffix == ".json" or path.is_file():
-        return _fitted(panel, config, read_judge_file(path), path)
+        return _load_fitted(panel, config, read_judge_file(path), path)
     else:
-        known = known_judges()
+        known = list_judges()
         what = f"no judge {name!r}{did_you_mean(name, known)}"
         raise InputError(
             f"{what}; wanted a YAML file of a judge, a judge file, or one of {', '.join(known)}"
@@ -209,9 +209,9 @@ def _judge_of(panel: _Capturing, config: Config, name: str) -> Judge:
     return judge
 
 
-def _fitted(panel: _Capturing, config: Config, state: JudgeFile, path: Path) -> Judge:
+def _load_fitted(panel: _Capturing, config: Config, state: JudgeFile, path: Path) -> Judge:
     """The judge of a judge file, which decides what it is asked; cut-offs change no prompt."""
-    if state.judge not in known_judges():
+    if state.judge not in list_judges():
         what = f"it is of {state.judge!r}, a judge of your own: name its YAML file, and this file"
         raise InputError(f"{path}: {what} by --set judges.item.state={path}")
     if state.window is not None and state.window != config.judge(state.judge).window:
@@ -298,11 +298,11 @@ def _ask_one(
         windows = [list(range(i, min(i + size, len(rows)))) for i in range(0, len(rows), size)]
         return [judge_calls(judge, rows, windows, concurrency=1)]
     if isinstance(ways := values.get("way"), list):
-        return [judge.decide(**_typed(judge, {**values, "way": way})) for way in ways]
-    return [judge.decide(**_typed(judge, values))]
+        return [judge.decide(**_cast(judge, {**values, "way": way})) for way in ways]
+    return [judge.decide(**_cast(judge, values))]
 
 
-def _typed(judge: Judge, values: Mapping[str, Any]) -> dict[str, Any]:
+def _cast(judge: Judge, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values as the judge's `decide` takes them. Raises: InputError for what is no number."""
     parameters = inspect.signature(judge.decide).parameters
     typed: dict[str, Any] = {}
@@ -326,19 +326,19 @@ async def _ask_items(judge: Judge, config: Config, name: str, path: Path, n: int
     if not isinstance(judge, ItemJudge):
         raise InputError(f"--items {path}: the {judge.name} judge labels no items; use --item")
     problems = Problems()
-    source = config.changed("items", judge=name if name in judge_names() else None)
+    source = config.change("items", judge=name if name in judge_names() else None)
     if source.items.judge is None:
         is_own = Path(name).suffix in (".yaml", ".yml")
-        source = config.changed("items", judge=name if is_own else judge.name)
+        source = config.change("items", judge=name if is_own else judge.name)
     rows = read_judge_items(path, judge, source, problems)[:n]
     await judge_calls(judge, rows, calls(judge, rows), concurrency=1)
 
 
-async def _awaited(work: Awaitable[Any]) -> Any:
+async def _await(work: Awaitable[Any]) -> Any:
     return await work
 
 
-def _rendered(
+def _render(
     sent: _Sent, judge: Judge, from_example: tuple[str, ...], counted_for: str | None
 ) -> RenderedPrompt:
     names = {predict.signature.__name__: q for q, predict in sent.judge.questions().items()}

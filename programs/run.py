@@ -19,21 +19,21 @@ from .engine.folders import check_replaced, write_started
 from .engine.manifest import (
     KEY,
     check_not_input,
-    data_of,
-    fingerprint_of,
+    describe_data,
     independence,
     input_hashes,
     is_finished,
-    manifest_of,
+    make_fingerprint,
+    make_manifest,
 )
-from .engine.panel import Panel, budget_of, check_judges, check_models
-from .engine.results import ALWAYS, Results, published_files
+from .engine.panel import Panel, check_judges, check_models, make_budget
+from .engine.results import ALWAYS, Results, list_published
 from .engine.session import Session, run_session
 from .engine.spending import Estimate, Forecast
 from .inputs import Collection
 from .protocols.program import Folder, Program, Run
 from .protocols.scoreboard import Scoreboard
-from .protocols.table import chosen, program_files
+from .protocols.table import choose, program_files
 from .scoring.result import Result
 
 if TYPE_CHECKING:
@@ -60,26 +60,26 @@ def judge_collection(
 
     Raises: InputError for bad input, and for a folder with results that would be lost.
     """
-    programs = programs_of(config)
+    programs = choose_programs(config)
     judges = [name for program in programs for name in program.judges_of(config)]
-    budget = budget if budget is not None else budget_of(config)
+    budget = budget if budget is not None else make_budget(config)
     if config.has_pipelines:
-        from .pipelines.closed_loop import closed_loop  # with all that retrieves and reranks
+        from .pipelines.closed_loop import run_closed_loop  # with all that retrieves and reranks
 
         if panel is None:
             check_judges(config, judges)
             check_models(config, judges)
         load_data(config)  # raises what is wrong with the files before anything is spent
         _check_folder(config)
-        config = closed_loop(config, budget, quiet=quiet, panel=panel)
+        config = run_closed_loop(config, budget, quiet=quiet, panel=panel)
     inputs = input_hashes(config)
     collection = load_data(config)
     for program in programs:
         program.check(config, collection)
-    _check_folder(config, data_of(collection))
+    _check_folder(config, describe_data(collection))
     before = replace(budget.usage)  # what the pipelines took
     # A finished run that is started again asks for what is missing; a killed one goes on.
-    retry = is_finished(config.run.out, fingerprint_of(config, inputs))
+    retry = is_finished(config.run.out, make_fingerprint(config, inputs))
 
     async def judge(session: Session) -> None:
         session.spending.add("pipelines", "", before)
@@ -100,9 +100,9 @@ def check_collection(config: Config, to: Config) -> None:
         config: with the data where it is now. to: where it will be when it is judged.
     """
     collection = load_data(config)
-    for program in programs_of(config):
+    for program in choose_programs(config):
         program.check(config, collection)
-    _check_folder(to, data_of(collection))
+    _check_folder(to, describe_data(collection))
 
 
 def plan(config: Config) -> list[Estimate]:
@@ -117,12 +117,12 @@ def forecast(config: Config) -> Forecast:
     """
     from .engine.dry_run import forecast_calls
 
-    check_not_input(config, _files_of(config))
+    check_not_input(config, _list_files(config))
     here: Names[JudgeName] = ()
     if config.has_pipelines:
-        from .pipelines.retrieve import judges_of, pipelines_of
+        from .pipelines.retrieve import find_judges, read_pipelines
 
-        here = judges_of(pipelines_of(config))
+        here = find_judges(read_pipelines(config))
     return forecast_calls(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
 
 
@@ -131,22 +131,22 @@ def forecast_if_limited(config: Config) -> Forecast | None:
     run = config.run
     if run.offline or (run.max_calls, run.max_tokens, run.max_cost) == (None, None, None):
         return None
-    if not any(program.has_agents(config) for program in programs_of(config)):
+    if not any(program.has_agents(config) for program in choose_programs(config)):
         return None
     return forecast(config)
 
 
-def programs_of(config: Config) -> list[Program]:
+def choose_programs(config: Config) -> list[Program]:
     """The programs of a run, in their order. Raises: InputError if there is none to run."""
     if not config.program:
         raise InputError(f"no program: name {', '.join(program_names())} (program:)")
-    return chosen(config.program)
+    return choose(config.program)
 
 
 def models_asked(config: Config) -> list[tuple[str, ModelConfig]]:
     """The entries of `models:` that a run may ask, with their names, as often as judges do."""
-    judges = [name for program in programs_of(config) for name in program.judges_of(config)]
-    return [entry for name in judges for entry in config.models_of(name)]
+    judges = [name for program in choose_programs(config) for name in program.judges_of(config)]
+    return [entry for name in judges for entry in config.get_models(name)]
 
 
 NO_MODEL = "No model named: the lexical judge answers (word overlap, no LLM)."
@@ -159,7 +159,7 @@ def names_no_model(config: Config) -> bool:
 
 def load_data(config: Config) -> Collection:
     """What the programs of a config judge. Raises: InputError with all that is wrong with it."""
-    programs = programs_of(config)
+    programs = choose_programs(config)
     for one in programs:
         if type(one).load is not Program.load and len(programs) > 1:
             raise InputError(f"program: {one.name} has data of its own, run it alone")
@@ -168,13 +168,13 @@ def load_data(config: Config) -> Collection:
 
 def _check_folder(config: Config, data: Mapping[str, Any] | None = None) -> None:
     """Raise InputError if the run would write over an input, or take away other results."""
-    check_not_input(config, _files_of(config))
+    check_not_input(config, _list_files(config))
     check_replaced(config, data)
 
 
-def _files_of(config: Config) -> list[str]:
+def _list_files(config: Config) -> list[str]:
     """The files that a run writes into its folder, and those of the run before that it replaces."""
-    return [*program_files(config.program), *ALWAYS, *published_files(config.run.out)]
+    return [*program_files(config.program), *ALWAYS, *list_published(config.run.out)]
 
 
 async def _judge(
@@ -207,10 +207,10 @@ async def _judge(
             config.data, collection, [m for _, m in models_asked(config)]
         ):
             results.notes[KEY] = dependence
-        data, problems = data_of(collection), collection.problems
+        data, problems = describe_data(collection), collection.problems
         if expected is not None:
             results.notes["forecast"] = expected.rows()
-        manifest = manifest_of(session, results, inputs, data, problems, began=began)
+        manifest = make_manifest(session, results, inputs, data, problems, began=began)
         results.publish(manifest)
     return True
 

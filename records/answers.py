@@ -14,7 +14,7 @@ from typing import Any
 from .reading.fields import Line, as_id, as_int, read_lines, show, stem
 from .reading.problems import Problems
 from .rows import Answer, Passage
-from .topics import add_passage, passage_of
+from .topics import add_passage, read_passage
 
 MAX_WORDS = 12  # a longer line says something, whatever it begins with
 MARKERS = ("type", "kind", "role")  # an answer object may name itself a heading under one of these
@@ -106,7 +106,7 @@ def read_citations(item: Line, references: References) -> dict[str, float | None
     second time is skipped and reported.
     """
     citations: dict[str, float | None] = {}
-    for written, weight in _written(item):
+    for written, weight in _read_citations(item):
         passage_id = _resolve(item, written, references)
         if passage_id is None:
             continue
@@ -160,7 +160,7 @@ def is_table_row(text: str) -> bool:
     return is_between and not _TABLE_RULE.fullmatch(line)
 
 
-def _written(item: Line) -> list[tuple[object, float | None]]:
+def _read_citations(item: Line) -> list[tuple[object, float | None]]:
     value = item.row.get("citations")
     if value is None:
         return []
@@ -189,14 +189,14 @@ def _resolve(item: Line, written: object, references: References) -> str | None:
             return name
         index = as_int(written)
         if index is None or not references.listed:
-            return _unlisted(item, name, written)
+            return _check_listed(item, name, written)
         item.keep("citation_as_text", f"{item.name('citations')} has {written!r}, read as an index")
     else:
         index = as_int(written)
     return _at(item, index, written, references.listed)
 
 
-def _unlisted(item: Line, name: str | None, written: object) -> str | None:
+def _check_listed(item: Line, name: str | None, written: object) -> str | None:
     if name is None:
         _bad(item, written)
         return None
@@ -340,7 +340,7 @@ def own_documents(line: Line) -> dict[str, Passage]:
     for name, document in inline_documents(line).items():
         prefix = f"{line.prefix}documents[{name!r}]."
         row = document if isinstance(document, dict) else {"text": document}
-        if (passage := passage_of(replace(line, row=row, prefix=prefix), name)) is not None:
+        if (passage := read_passage(replace(line, row=row, prefix=prefix), name)) is not None:
             passages[name] = passage
     return passages
 

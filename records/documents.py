@@ -14,7 +14,7 @@ from .reading.lines import is_json
 from .reading.problems import Problems
 from .relevance import read_trec_run
 from .rows import Passage, Ranking, Row, Topic
-from .topics import PASSAGE_ID_FIELDS, TEXT_FIELDS, add_passage, passage_of
+from .topics import PASSAGE_ID_FIELDS, TEXT_FIELDS, add_passage, read_passage
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _add_document(pool: CandidatePool, candidate: Line, docid: str) -> None:
         holder = candidate
     else:
         holder = candidate.child("doc")
-    if holder is not None and (passage := passage_of(holder, docid)) is not None:
+    if holder is not None and (passage := read_passage(holder, docid)) is not None:
         add_passage(pool.passages, passage, candidate, once=False)
 
 
@@ -257,7 +257,7 @@ def _of_lines(path: Path, problems: Problems) -> TopicDocuments:
         topic_id, name = line.id(*DOCUMENT_TOPIC_FIELDS), line.id(*PASSAGE_ID_FIELDS)
         if topic_id is None or name is None:
             continue
-        if (document := passage_of(line, name)) is not None:
+        if (document := read_passage(line, name)) is not None:
             add_passage(by_topic.setdefault(topic_id, {}), document, line)
     return by_topic
 

@@ -64,7 +64,7 @@ class Evidence(BaseModel):
         return is_it and _writable(text[self.start : self.end]) == self.quote
 
 
-def quoted(of: str, text: str, start: int, end: int) -> Evidence:
+def make_quote(of: str, text: str, start: int, end: int) -> Evidence:
     """The evidence that `text[start:end]` is."""
     return Evidence.model_construct(
         of=of,
@@ -76,7 +76,7 @@ def quoted(of: str, text: str, start: int, end: int) -> Evidence:
     )
 
 
-def unquoted(of: str, words: str) -> Evidence:
+def make_unfound_quote(of: str, words: str) -> Evidence:
     """Words that do not stand in the text that they are said to be of."""
     return Evidence(of=of, quote=_writable(words), is_quoted=False)
 

@@ -244,7 +244,7 @@ def _key_points(items: list[Line]) -> list[KeyPoint]:
 
 
 def _spans(item: Line) -> tuple[str, ...]:
-    written = _listed(item, "spans")
+    written = _list_field(item, "spans")
     spans = [span for span in written if isinstance(span, str) and span.strip()]
     if len(spans) < len(written):
         what = f"{len(written) - len(spans)} of {len(written)} are empty or no text; left out"
@@ -253,7 +253,7 @@ def _spans(item: Line) -> tuple[str, ...]:
 
 
 def _sources(item: Line) -> tuple[str, ...]:
-    written = _listed(item, "sources")
+    written = _list_field(item, "sources")
     sources = [name for name in map(as_id, written) if name is not None]
     if len(sources) < len(written):
         what = f"{len(written) - len(sources)} of {len(written)} are no ids; left out"
@@ -261,7 +261,7 @@ def _sources(item: Line) -> tuple[str, ...]:
     return tuple(sources)
 
 
-def _listed(item: Line, field: str) -> list[object]:
+def _list_field(item: Line, field: str) -> list[object]:
     written = item.row.get(field)
     if written is None or isinstance(written, list):
         return written or []
@@ -297,7 +297,7 @@ def _claims(items: list[Line]) -> Iterator[Claim]:
             item.skip("empty_claim", f"{item.name('text')} is empty, wanted a claim")
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, one in entailments_with_lines(lines):
         yield line, (one.topic_id, one.run_id, one.key_point_id), one.label, one.sure()
 
@@ -311,7 +311,7 @@ KEY_POINT_KIND = Kind(
     length_of=("response", "response"),
     judge="entailment",
     rows="entailments",
-    read=_labelled,
+    read=_read_labelled,
     files={
         "key_points": lambda row: "key_points" in row,
         "claims": lambda row: row.keys() >= {"claims", "run_id"},

@@ -94,7 +94,7 @@ class Kind:
 
 
 @cache
-def _built_in() -> dict[str, Kind]:
+def _load_built_in() -> dict[str, Kind]:
     return {name: _load(place) for name, place in _BUILT_IN.items()}
 
 
@@ -105,7 +105,7 @@ def _load(place: str) -> Kind:
 
 
 @cache  # looking through all that is installed takes long
-def _installed(path: tuple[str, ...]) -> dict[str, Kind]:
+def _load_installed(path: tuple[str, ...]) -> dict[str, Kind]:
     """The kinds of other packages on the import path; one that cannot be loaded is left out."""
     found = {}
     for entry in entry_points(group=GROUP):
@@ -118,41 +118,41 @@ def _installed(path: tuple[str, ...]) -> dict[str, Kind]:
     return found
 
 
-def declared_kinds() -> dict[str, Kind]:
+def load_kinds() -> dict[str, Kind]:
     """All kinds by name, the built-in ones first."""
-    return _built_in() | _installed(tuple(sys.path))
+    return _load_built_in() | _load_installed(tuple(sys.path))
 
 
 def kinds_of_labels() -> tuple[str, ...]:
     """The kinds that labels of a file may be of; labels of no declared kind are OTHER."""
-    return (*declared_kinds(), OTHER)
+    return (*load_kinds(), OTHER)
 
 
 def find_kind(name: str) -> Kind | None:
     """A kind by its name; None: none is declared."""
-    return _built_in().get(name) or declared_kinds().get(name)
+    return _load_built_in().get(name) or load_kinds().get(name)
 
 
 def kind_named(name: str) -> Kind:
     """As `find_kind`. Raises: InputError if there is none."""
     if (kind := find_kind(name)) is None:
-        raise InputError(f"there is no kind of labels {name!r}, only {', '.join(declared_kinds())}")
+        raise InputError(f"there is no kind of labels {name!r}, only {', '.join(load_kinds())}")
     return kind
 
 
 def kind_of_key(key: tuple[str, ...]) -> Kind | None:
     """The kind whose items have these ids; None: none is declared."""
-    return next((kind for kind in declared_kinds().values() if kind.key == key), None)
+    return next((kind for kind in load_kinds().values() if kind.key == key), None)
 
 
 def kind_of_rows(name: str) -> Kind | None:
     """The kind whose judgements are in files of this kind; None: none is declared."""
-    return next((kind for kind in declared_kinds().values() if name and kind.rows == name), None)
+    return next((kind for kind in load_kinds().values() if name and kind.rows == name), None)
 
 
 def kind_of_object(row: Mapping[str, Any]) -> str | None:
     """The kind of file that an object is of, by what the kinds declare."""
-    for kind in declared_kinds().values():
+    for kind in load_kinds().values():
         for name, is_of in kind.files.items():
             if is_of(row):
                 return name
@@ -179,7 +179,7 @@ def key_fields() -> dict[str, tuple[str, ...]]:
 @cache
 def _key_fields(path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     fields = dict(_SHARED_IDS)
-    for kind in declared_kinds().values():
+    for kind in load_kinds().values():
         for name in kind.key:
             fields.setdefault(name, (name, *kind.also.get(name, ())))
     return fields
@@ -199,7 +199,7 @@ _LOOKED_AT = 50  # lines that tell qrels from a leaderboard
 @cache
 def read_measures() -> Mapping[str, str]:
     """Return our measures by the columns of metric rows of other tools (`Kind.columns`)."""
-    return {c: name for kind in declared_kinds().values() for c, name in kind.columns.items()}
+    return {c: name for kind in load_kinds().values() for c, name in kind.columns.items()}
 
 
 def is_metric_row(names: Collection[str]) -> bool:
@@ -449,24 +449,24 @@ def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(map(str, range(min([0, *grades]), max([HIGHEST_GRADE, *grades]) + 1)))
 
 
-def known_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
+def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     """The scale that has all these labels: one of ours, or their range as whole numbers.
 
     None where there is none, or it would have more than MOST_LABELS.
     """
     own = [known.labels] if (known := find_kind(kind)) is not None else []
     of_kinds = (  # whole numbers without a kind of their own have the range that they have
-        each.labels for each in declared_kinds().values() if not each.labels[0].isdecimal()
+        each.labels for each in load_kinds().values() if not each.labels[0].isdecimal()
     )
     for scale in (*own, *OTHER_SCALES, *of_kinds):
         if labels and labels <= set(scale):
             return scale
-    if (ends := ends_of(kind, labels)) is None or ends[1] - ends[0] >= MOST_LABELS:
+    if (ends := find_ends(kind, labels)) is None or ends[1] - ends[0] >= MOST_LABELS:
         return None
     return tuple(map(str, range(ends[0], ends[1] + 1)))
 
 
-def ends_of(kind: str, labels: Iterable[str]) -> tuple[int, int] | None:
+def find_ends(kind: str, labels: Iterable[str]) -> tuple[int, int] | None:
     """The lowest and highest of labels that are whole numbers; grades have 0 to 3 at least.
 
     None where there are none, or other labels.

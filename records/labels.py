@@ -21,15 +21,15 @@ from .kinds import (
     Kind,
     LabelFile,
     Spell,
-    ends_of,
     file_kind,
+    find_ends,
     find_kind,
+    find_scale,
     grade_scale,
     is_graded,
     key_fields,
     kind_of_key,
     kind_of_rows,
-    known_scale,
 )
 from .reading.fields import Choice, Line, Where, as_id, as_int, read_lines, show
 from .reading.lines import first_line, is_json, raw_lines
@@ -218,7 +218,7 @@ def labels_of_rows(
 
 def _check_spread(kind: str, first: Mapping[str, Line]) -> None:
     """Raise InputError for the first label that is too far from others for one scale."""
-    if (ends := ends_of(kind, first)) is None or ends[1] - ends[0] < MOST_LABELS:
+    if (ends := find_ends(kind, first)) is None or ends[1] - ends[0] < MOST_LABELS:
         return
     middle = median(map(int, first))
     far = max(first, key=lambda label: (abs(int(label) - middle), abs(int(label))))
@@ -288,7 +288,7 @@ def _file(
     declared = find_kind(kind)
     if scale is None and declared is not None and labels and labels <= set(declared.coarse):
         scale = declared.coarse
-    ordered = tuple(scale) if scale is not None else known_scale(kind, labels)
+    ordered = tuple(scale) if scale is not None else find_scale(kind, labels)
     if ordered is None and cut is not None:
         what = f"labels {', '.join(sorted(labels)) or 'none'} have no order that is known"
         raise InputError(f"{path}: {what}, so there is nothing to --cut")
@@ -345,7 +345,7 @@ def cell_run_aliases(
     return run_aliases(*runs)
 
 
-def renamed(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> Cell:
+def rename_runs(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> Cell:
     """A cell with these ids, its runs under another name where `names` has one."""
     if not names:
         return cell
@@ -357,7 +357,9 @@ def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
     """The file with its runs under other names, see `renamed`."""
     by_cell = ("cells", "annotations", "scores", "probabilities", "lines", "rationales", "votes")
     moved: dict[str, Any] = {
-        name: {renamed(cell, file.key_names, names): of for cell, of in getattr(file, name).items()}
+        name: {
+            rename_runs(cell, file.key_names, names): of for cell, of in getattr(file, name).items()
+        }
         for name in by_cell
     }
     return replace(file, **moved) if names else file
@@ -403,10 +405,10 @@ def item_lines(
     """
     read = read_lines if is_json(path) else csv_lines
     lines = read(path, problems, where or {})
-    return (mapped(line, fields) for line in lines) if fields else lines
+    return (map_fields(line, fields) for line in lines) if fields else lines
 
 
-def mapped(line: Line, fields: Mapping[str, str]) -> Line:
+def map_fields(line: Line, fields: Mapping[str, str]) -> Line:
     """The object with our names for its fields too; see `item_lines`."""
     ours = {name: line.row[theirs] for name, theirs in fields.items() if theirs in line.row}
     return replace(line, row={**line.row, **ours})
@@ -511,10 +513,12 @@ def read_labels(
         labels = _qrels(path, problems)
     elif kind == "labels":
         lines = read_lines if is_json(path) else csv_lines
-        rows = _voted(lines(path, problems, where), votes)
+        rows = _read_votes(lines(path, problems, where), votes)
         labels = labels_of_rows(path, rows, problems, scale, cut)
     elif (judged := kind_of_rows(kind)) is not None:
-        labels = _judged(judged, _voted(read_lines(path, problems, where), votes), problems)
+        labels = _read_judged(
+            judged, _read_votes(read_lines(path, problems, where), votes), problems
+        )
     else:
         wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
@@ -527,7 +531,7 @@ def read_labels(
     return labels if cut is None or kind == "labels" else cut_file(labels, cut, path)
 
 
-def _voted(lines: Iterable[Line], field: str) -> Iterable[Line]:
+def _read_votes(lines: Iterable[Line], field: str) -> Iterable[Line]:
     """The lines, what stands under this field being the votes of a jury."""
     if field == VOTES:
         return lines
@@ -543,7 +547,7 @@ def _qrels(path: Path, problems: Problems) -> LabelFile:
     return LabelFile("relevance", grade_scale(cells.values()), cells, RELEVANCE_KIND.key)
 
 
-def _judged(kind: Kind, lines: Iterable[Line], problems: Problems) -> LabelFile:
+def _read_judged(kind: Kind, lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
     for line, cell, label, sure in kind.read(lines) if kind.read is not None else ():
         cells.add(line.path, line.number, cell, label, **sure)

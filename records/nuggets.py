@@ -162,13 +162,15 @@ def _sources(item: Line) -> tuple[str | NuggetSource, ...]:
         if name is None:
             item.keep("bad_sources", f"{item.name(field)} has {show(source)}, wanted an id")
         elif is_object and not source.keys().isdisjoint(("start", "end")):
-            sources.append(_placed(item, field, name, source))
+            sources.append(_place_source(item, field, name, source))
         else:
             sources.append(name)
     return tuple(sources)
 
 
-def _placed(item: Line, field: str, name: str, source: Mapping[str, Any]) -> str | NuggetSource:
+def _place_source(
+    item: Line, field: str, name: str, source: Mapping[str, Any]
+) -> str | NuggetSource:
     """The words of a source; its id alone where they cannot be any."""
     start, end, number = (as_int(source.get(key)) for key in ("start", "end", "round"))
     query = source.get("query", "")
@@ -317,7 +319,7 @@ def _length(line: Line, text: str) -> int | None:
     return counted
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, assignment in assignments_with_lines(lines):
         for assigned in assignment.nuggets:
             cell = (assignment.topic_id, assignment.run_id, assigned.nugget.id)
@@ -347,7 +349,7 @@ NUGGET_KIND = Kind(
         "all_score": "A",
     },
     rows="assignments",
-    read=_labelled,
+    read=_read_labelled,
     files={
         "assignments": _is_assigned,
         BANKS: lambda row: not row.keys().isdisjoint(("nuggets", "claim_bank", "nugget_bank")),

@@ -164,7 +164,7 @@ def is_own(passage_id: str, topic_id: str) -> bool:
     return passage_id.startswith(f"{topic_id}:")
 
 
-def passages_of(topic_id: str, text_ids: Iterable[str]) -> list[str]:
+def list_passages(topic_id: str, text_ids: Iterable[str]) -> list[str]:
     """Those of the rated texts that are no reports."""
     report = reference_id(topic_id)
     return [name for name in text_ids if name != report and not name.startswith(f"{report}:")]
@@ -311,7 +311,7 @@ def _add(
         line.error("duplicate_ratings", f"{what}, and others; wanted one for each question")
 
 
-def topics_of(passage_id: str, topics: Container[str]) -> Iterator[str]:
+def find_topics(passage_id: str, topics: Container[str]) -> Iterator[str]:
     """The topics whose own a passage is, by its id; one as a rule, or none."""
     colon = passage_id.find(":")
     while colon >= 0:
@@ -320,7 +320,7 @@ def topics_of(passage_id: str, topics: Container[str]) -> Iterator[str]:
         colon = passage_id.find(":", colon + 1)
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     rest = iter(lines)
     if (first := next(rest, None)) is None:
         return
@@ -341,5 +341,5 @@ RATING_KIND = Kind(
     length_of=("context", "text"),
     judge="answerability",
     rows="ratings",
-    read=_labelled,
+    read=_read_labelled,
 )

@@ -70,7 +70,7 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: s
     lines = []
     for topic_id, grades in sorted(qrels.items()):
         for passage_id, grade in sorted(grades.items()):
-            lines.append(_written(topic_id, iteration, passage_id, grade))
+            lines.append(_write_line(topic_id, iteration, passage_id, grade))
     write_file(path, "".join(lines))
 
 
@@ -86,7 +86,7 @@ def write_confident_qrels(path: Path, rows: Iterable[Confident], run_id: str) ->
         if not math.isfinite(confidence):
             raise ValueError(f"confidence {confidence!r} of {passage_id!r}, wanted a finite number")
         _check_ids(run_id)
-        written = _written(topic_id, "Q0", passage_id, grade).rstrip("\n")
+        written = _write_line(topic_id, "Q0", passage_id, grade).rstrip("\n")
         lines.append(f"{written} {confidence:.6g} {run_id}\n")
     write_file(path, "".join(lines))
     return len(lines)
@@ -105,21 +105,21 @@ def write_diversity_qrels(
     Raises: ValueError for an id as `write_qrels`, and for another grade.
     """
     lines = []
-    for topic_id, questions in _sorted(grades):
-        for question_id, passages in _sorted(questions):
-            for passage_id, grade in _sorted(passages):
+    for topic_id, questions in _sort(grades):
+        for question_id, passages in _sort(questions):
+            for passage_id, grade in _sort(passages):
                 if grade not in (0, 1):
                     what = f"grade {grade} of {passage_id!r}, question {question_id!r}"
                     raise ValueError(f"topic {topic_id!r}: {what}, wanted 0 or 1")
-                lines.append(_written(topic_id, question_id, passage_id, grade))
+                lines.append(_write_line(topic_id, question_id, passage_id, grade))
     write_file(path, "".join(lines))
 
 
-def _sorted(by_id: Mapping[str, Of]) -> list[tuple[str, Of]]:
+def _sort(by_id: Mapping[str, Of]) -> list[tuple[str, Of]]:
     return sorted(by_id.items(), key=lambda item: natural_order(item[0]))
 
 
-def _written(topic_id: str, iteration: str, passage_id: str, grade: int) -> str:
+def _write_line(topic_id: str, iteration: str, passage_id: str, grade: int) -> str:
     _check_ids(topic_id, passage_id, iteration)
     return f"{topic_id} {iteration} {passage_id} {grade}\n"
 
@@ -380,7 +380,7 @@ def _grade(line: Line) -> int | None:
     return grade
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, label in relevance_with_lines(lines):
         grade = None if label.grade is None else str(label.grade)
         yield line, (label.topic_id, label.passage_id), grade, label.sure()
@@ -394,6 +394,6 @@ RELEVANCE_KIND = Kind(
     length_of=("passage", "passage"),
     judge="relevance",
     rows="relevance",
-    read=_labelled,
+    read=_read_labelled,
     has_more_grades=True,
 )

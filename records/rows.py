@@ -306,15 +306,15 @@ def nugget_ids(texts: Sequence[str]) -> list[str]:
     and a human who were given the same nugget agree on its name. A text that occurs twice
     gets `-2`, `-3` ... at its later positions.
     """
-    return hashed_ids("n", texts)
+    return hash_ids("n", texts)
 
 
 def key_point_ids(texts: Sequence[str]) -> list[str]:
     """An id for each key point text of one topic, made as `nugget_ids` makes its own."""
-    return hashed_ids("k", texts)
+    return hash_ids("k", texts)
 
 
-def hashed_ids(prefix: str, texts: Sequence[str]) -> list[str]:
+def hash_ids(prefix: str, texts: Sequence[str]) -> list[str]:
     """See `nugget_ids`; the prefix says what they name."""
     seen: dict[str, int] = {}
     ids = []

@@ -115,7 +115,7 @@ def support_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, SupportLab
         if group:
             group.add(line)
         elif (items := line.objects("sentences")) is not None:
-            yield line, _labels_of(run_id, topic_id, _sentences(items))
+            yield line, _make_labels(run_id, topic_id, _sentences(items))
     if group:
         yield group.first, group.labels()
 
@@ -150,17 +150,17 @@ def support_label(written: object) -> tuple[SupportLabel | None, bool]:
     """The label that a file means, and whether its spelling is one we know."""
     if written is None:
         return None, True
-    return _meant(written if isinstance(written, str) else str(as_int(written) or written))
+    return _read_label(written if isinstance(written, str) else str(as_int(written) or written))
 
 
 @lru_cache(maxsize=256)  # a file has a few labels, each in many lines
-def _meant(written: str) -> tuple[SupportLabel | None, bool]:
+def _read_label(written: str) -> tuple[SupportLabel | None, bool]:
     number = as_int(written)
     name = str(number) if number is not None else written.strip().lower().replace(" ", "_")
     return _SPELLINGS.get(name), name in _SPELLINGS
 
 
-def _labels_of(run_id: str, topic_id: str, sentences: list[dict[str, Any]]) -> SupportLabels:
+def _make_labels(run_id: str, topic_id: str, sentences: list[dict[str, Any]]) -> SupportLabels:
     """All rows by one validation, in two thirds of what making them one by one takes."""
     fields = {"run_id": run_id, "topic_id": topic_id, "sentences": sentences}
     return SupportLabels.model_validate(fields)
@@ -249,10 +249,10 @@ class _Group:
             }
             for number, ranked in sorted(self.citations.items())
         ]
-        return _labels_of(*self.key, sentences)
+        return _make_labels(*self.key, sentences)
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, answer in support_with_lines(lines):
         for sentence in answer.sentences:
             for citation in sentence.citations:
@@ -277,7 +277,7 @@ SUPPORT_KIND = Kind(
         "hard_recall": "support_recall_hard",
     },
     rows="support",
-    read=_labelled,
+    read=_read_labelled,
     files={
         "support": lambda row: (
             isinstance(row.get("sentences"), list) or row.keys() >= {"sentence", "citation"}

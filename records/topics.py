@@ -120,7 +120,7 @@ def read_passages(
         name = line.id(*PASSAGE_ID_FIELDS)
         if name is None or (wanted is not None and name not in wanted):
             continue
-        if (passage := passage_of(line, name)) is not None:
+        if (passage := read_passage(line, name)) is not None:
             add_passage(passages, passage, line)
     return passages
 
@@ -131,7 +131,7 @@ def natural_order(passage_id: str) -> tuple[list[tuple[str, int, str]], str]:
     return [(text, len(digits), digits) for text, digits in parts], passage_id
 
 
-def passage_of(line: Line, name: str) -> Passage | None:
+def read_passage(line: Line, name: str) -> Passage | None:
     """The passage that an object with a text field holds; None, and a problem, if it has none."""
     if not any(field in line.row for field in TEXT_FIELDS):
         line.missing(*TEXT_FIELDS)
@@ -219,19 +219,19 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def numbered(texts: Sequence[str]) -> str:
-    """The texts as one, a line each, as judges read them; `parts_of` takes it apart again.
+def number_texts(texts: Sequence[str]) -> str:
+    """The texts as one, a line each, as judges read them; `split_parts` takes it apart again.
 
-    >>> numbered(["what it costs", "how it works"])
+    >>> number_texts(["what it costs", "how it works"])
     '1. what it costs\\n2. how it works'
     """
     return "\n".join(f"{i}. {' '.join(text.split())}" for i, text in enumerate(texts, 1))
 
 
-def parts_of(text: str) -> list[str]:
+def split_parts(text: str) -> list[str]:
     """The sub-narratives in one text: of `numbered`, or one a line without numbers.
 
-    >>> parts_of("1. what it costs\\n2. how it works"), parts_of("")
+    >>> split_parts("1. what it costs\\n2. how it works"), split_parts("")
     (['what it costs', 'how it works'], [])
     """
     lines = (_NUMBER.sub("", line).strip() for line in text.splitlines())

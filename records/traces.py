@@ -72,7 +72,7 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
     steps: dict[str, Step] = {}
     for line in read_lines(path, problems):
         stage, kind, name = line.text("stage"), line.text("kind"), line.text("name")
-        step_path = _path_of(line)
+        step_path = _get_path(line)
         item = line.row.get("item")
         if not isinstance(item, dict):
             line.bad("item", item, "an object of ids")
@@ -81,7 +81,7 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
         if not isinstance(item, dict) or not _is_well_made(line):
             continue
         if step_path == "0":
-            yield from _finished(first, steps)
+            yield from _finish(first, steps)
             first, steps = line, {}
             if line.text("agent") is None:
                 continue
@@ -93,7 +93,7 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
         if step_path in steps:
             line.error("trace_order", f"step {step_path} is there already")
         steps[step_path] = {k: value for k, value in line.row.items() if k not in _OF_THE_ITEM}
-    yield from _finished(first, steps)
+    yield from _finish(first, steps)
 
 
 def _is_well_made(line: Line) -> bool:
@@ -113,7 +113,7 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def _path_of(line: Line) -> str | None:
+def _get_path(line: Line) -> str | None:
     step_path = line.text("path")
     if step_path is not None and not _STEP_PATH.match(step_path):
         line.error("bad_field", f"path is {show(step_path)}, wanted such as 0.2.1")
@@ -121,7 +121,7 @@ def _path_of(line: Line) -> str | None:
     return step_path
 
 
-def _finished(first: Line | None, steps: Mapping[str, Step]) -> Iterator[ItemTrace]:
+def _finish(first: Line | None, steps: Mapping[str, Step]) -> Iterator[ItemTrace]:
     if first is None or "0" not in steps:  # what its first line lacks was reported
         return
     if list(steps.values())[-1]["kind"] != "end":

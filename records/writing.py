@@ -26,7 +26,7 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise refused(path, error) from None
+        raise explain_disk_error(path, error) from None
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def temporary() -> Iterator[None]:
         yield
 
 
-def refused(path: Path, error: OSError) -> InputError:
+def explain_disk_error(path: Path, error: OSError) -> InputError:
     """The error of the disk about a file, in one line."""
     return InputError(f"{path}: cannot be written ({error.strerror or error})")
 
@@ -62,7 +62,7 @@ class NewFile:
         try:
             self._stream.write(data)
         except OSError as error:
-            raise refused(self.path, error) from None
+            raise explain_disk_error(self.path, error) from None
 
     def flush(self) -> None:
         """Have all of it with the operating system."""
@@ -174,7 +174,7 @@ class Appending:
         except OSError as error:
             with suppress(OSError):
                 self._cut()
-            raise refused(self.path, error) from None
+            raise explain_disk_error(self.path, error) from None
         self._is_torn = False
         self.end += len(lines)
 

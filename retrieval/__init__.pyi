@@ -3,7 +3,7 @@ from .fusion import within_tokens as within_tokens
 from .dense import Dense as Dense
 from .encoders import CachedEncoder as CachedEncoder
 from .encoders import HashingEncoder as HashingEncoder, SentenceEncoder as SentenceEncoder
-from .fusion import reciprocal_rank as reciprocal_rank, weighted as weighted
+from .fusion import reciprocal_rank as reciprocal_rank, fuse_weighted as fuse_weighted
 from .lucene import Lucene as Lucene
 from .rerank.diversity import greedy_coverage as greedy_coverage
 from .rerank.pointwise import CrossEncoderReranker as CrossEncoderReranker

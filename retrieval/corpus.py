@@ -9,7 +9,7 @@ from pathlib import Path
 from ..records.reading.fields import read_lines
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage
-from ..records.topics import PASSAGE_ID_FIELDS, passage_of
+from ..records.topics import PASSAGE_ID_FIELDS, read_passage
 
 _UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # in an id: what no TREC run can hold
 
@@ -40,7 +40,7 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
     for path in paths:
         for line in read_lines(path, problems):
             name = line.id(*PASSAGE_ID_FIELDS)
-            if name is None or (passage := passage_of(line, name)) is None:
+            if name is None or (passage := read_passage(line, name)) is None:
                 continue
             if _UNWRITABLE.search(name):
                 what = f"passage {name!r} has an id that no TREC run can hold"

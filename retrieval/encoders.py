@@ -44,7 +44,7 @@ def load_model(kind: str, model: str | Path, device: str | None = None) -> tuple
     Raises: InputError if the library or the model is not there or cannot be used.
     """
     library = need("sentence_transformers", "dense")
-    location = _location_of(model)
+    location = _find_location(model)
     try:
         with _quiet():
             loaded = getattr(library, kind)(str(location), device=device)
@@ -52,7 +52,7 @@ def load_model(kind: str, model: str | Path, device: str | None = None) -> tuple
         hint = f"give a folder, {PACKAGE}MODULE or a name that the hub or its cache has"
         raise not_loaded(model, error, hint) from None
     label = Path(model).name if Path(model).is_dir() else str(model)
-    return loaded, f"{label}@{_version_of(location, loaded)}"
+    return loaded, f"{label}@{_find_version(location, loaded)}"
 
 
 def not_loaded(model: str | Path, error: Exception, hint: str = "") -> InputError:
@@ -77,7 +77,7 @@ def _quiet() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
-def _location_of(model: str | Path) -> str | Path:
+def _find_location(model: str | Path) -> str | Path:
     """The folder of a model, or its name on the hub."""
     if isinstance(model, Path) and not model.is_dir():
         raise InputError(f"{model}: no folder of a model there")
@@ -94,7 +94,7 @@ def _location_of(model: str | Path) -> str | Path:
         raise InputError(what) from None
 
 
-def _version_of(location: str | Path, loaded: Any) -> str:
+def _find_version(location: str | Path, loaded: Any) -> str:
     """Digest of a model's files, or the commit that the hub gave."""
     folder = Path(location)
     if not folder.is_dir():
@@ -321,7 +321,7 @@ class CachedEncoder:
             warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
-def stored_vectors(folder: Path) -> tuple[int, int]:
+def count_vectors(folder: Path) -> tuple[int, int]:
     """How many vectors are in a folder, and their bytes on disk. Raises: InputError."""
     path = folder / FILE
     if not path.exists():

@@ -81,18 +81,18 @@ def word_hash(word: str) -> int:
     n_whole = len(text) // 4 * 4
     state = 0
     for at in range(0, n_whole, 4):
-        state ^= _scrambled(int.from_bytes(text[at : at + 4], "little"))
-        state = _turned(state, 13) * 5 + 0xE6546B64 & _ALL
-    state ^= _scrambled(int.from_bytes(text[n_whole:], "little")) ^ len(text)
+        state ^= _scramble(int.from_bytes(text[at : at + 4], "little"))
+        state = _rotate(state, 13) * 5 + 0xE6546B64 & _ALL
+    state ^= _scramble(int.from_bytes(text[n_whole:], "little")) ^ len(text)
     state = (state ^ state >> 16) * 0x85EBCA6B & _ALL
     state = (state ^ state >> 13) * 0xC2B2AE35 & _ALL
     state ^= state >> 16
     return state - (1 << 32) if state >> 31 else state
 
 
-def _scrambled(block: int) -> int:
-    return _turned(block * 0xCC9E2D51 & _ALL, 15) * 0x1B873593 & _ALL
+def _scramble(block: int) -> int:
+    return _rotate(block * 0xCC9E2D51 & _ALL, 15) * 0x1B873593 & _ALL
 
 
-def _turned(bits: int, by: int) -> int:
+def _rotate(bits: int, by: int) -> int:
     return (bits << by | bits >> 32 - by) & _ALL

@@ -39,7 +39,7 @@ def reciprocal_rank(
     return best_first({name: math.fsum(parts) for name, parts in earned.items()}, hits)
 
 
-def weighted(
+def fuse_weighted(
     rankings: Sequence[Sequence[Scored]],
     weights: Sequence[float],
     *,
@@ -65,7 +65,7 @@ def weighted(
     Differs: ranx gives equal scores 0 with min-max, so that a passage found alone counts as not
         found; and a missing passage 0 with z, which is a mean score, and in any case.
 
-    >>> weighted([[Scored("a", 9.0), Scored("b", 7.0)], [Scored("b", 0.7)]], [1.0, 0.5])
+    >>> fuse_weighted([[Scored("a", 9.0), Scored("b", 7.0)], [Scored("b", 0.7)]], [1.0, 0.5])
     [Scored(passage_id='a', score=1.0), Scored(passage_id='b', score=0.5)]
     """
     _check(rankings, hits)

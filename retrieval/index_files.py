@@ -100,7 +100,7 @@ def open_index(folder: Path, kind: str, settings: Mapping[str, Any] | None = Non
         kind, format or setting; the text says which and what to do.
     """
     resolved = folder.resolve()
-    was_begun = not resolved.exists() and _part_of(resolved).exists()
+    was_begun = not resolved.exists() and _get_part(resolved).exists()
     if was_begun:
         with _as_input_error(resolved), _only_builder(resolved):
             pass  # puts the index back that a killed process was about to replace
@@ -179,14 +179,14 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _part_of(folder: Path) -> Path:
+def _get_part(folder: Path) -> Path:
     return folder.parent / f".{folder.name}.part"
 
 
 @contextmanager
 def _only_builder(folder: Path) -> Iterator[Path]:
     """An empty folder to work in, locked; what a killed process left there is cleared up."""
-    work = _part_of(folder)
+    work = _get_part(folder)
     work.mkdir(parents=True, exist_ok=True)
     lock = os.open(work, os.O_RDONLY | os.O_NOFOLLOW)  # of a link, another's files would be cleared
     try:
@@ -219,7 +219,7 @@ def _as_input_error(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        about_us = str(error.filename or "").startswith((str(_part_of(folder)), str(folder)))
+        about_us = str(error.filename or "").startswith((str(_get_part(folder)), str(folder)))
         is_numpys = type(error) is OSError and error.errno is None  # "n requested and m written"
         if not (about_us or is_numpys or error.errno in _DISK_FAILS):
             raise

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..records.reading.problems import InputError
 from ..records.rows import Passage
 from .corpus import passage_text
-from .lucene_index import java_errors, open_searcher, ranked_hits, start_java, write_index
+from .lucene_index import java_errors, open_searcher, rank_hits, start_java, write_index
 from .scored import Ranked, check_queries
 
 _BM25 = "lucene"
@@ -122,7 +122,7 @@ class Lucene:
         """
         check_queries(queries, hits)
         with java_errors(self._folder):
-            return [ranked_hits(self._searcher.search(query, hits)) for query in queries]
+            return [rank_hits(self._searcher.search(query, hits)) for query in queries]
 
     def _feed_back(self, how: Rm3 | Rocchio) -> None:
         fields = start_java().autoclass("org.apache.lucene.index.FieldInfos")

@@ -186,7 +186,7 @@ def open_searcher(
     Raises: InputError as java.start_java and index_files.open_index, and if Lucene finds no index.
     """
     jnius = start_java()
-    folder = _downloaded(index) if isinstance(index, str) else index
+    folder = _download(index) if isinstance(index, str) else index
     made_with: Mapping[str, Any] = {}
     is_foreign = not (folder / ABOUT).exists() and any(folder.glob("segments_*"))
     if not is_foreign:
@@ -195,7 +195,7 @@ def open_searcher(
         return jnius.autoclass(f"io.anserini.search.{name}")(str(folder)), folder, made_with
 
 
-def ranked_hits(hits: Iterable[Any]) -> Ranked:
+def rank_hits(hits: Iterable[Any]) -> Ranked:
     """What a searcher found, best first."""
     return [Scored(hit.docid, hit.score) for hit in hits]
 
@@ -220,7 +220,7 @@ def _count(folder: Path) -> int:
     return n
 
 
-def _downloaded(name: str) -> Path:
+def _download(name: str) -> Path:
     """The folder of a prebuilt index, downloaded unless Pyserini has it already."""
     pyserini = need("pyserini.util", EXTRA)
     if name not in pyserini.TF_INDEX_INFO:

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from of_plugins import of_plugins
 
-from nuggetjudge.programs.config.base import installed_inputs
+from nuggetjudge.programs.config.base import load_inputs
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine import session
 from nuggetjudge.programs.engine.stage import Ask, Item, Work
@@ -38,7 +38,7 @@ LABELS = {
 }
 PATTERNS = {
     "data.runs",
-    *(f"data.{name}" for name, one in installed_inputs().items() if one.suffixes),
+    *(f"data.{name}" for name, one in load_inputs().items() if one.suffixes),
 }
 Lost = Callable[[str, Item], bool]  # of a stage and an item
 

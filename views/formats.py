@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ..records.reading.problems import cell, shown
+from ..records.reading.problems import cell, escape
 from .table import Column, Estimate, Kind, Row, Style, Table, Value, View, get_style, get_value
 
 # Markdown
@@ -248,4 +248,4 @@ def _side(column: Column) -> str:
 
 def escape_html(text: str) -> str:
     """Text as it is, without what could steer a terminal or a page."""
-    return html.escape(shown(text))
+    return html.escape(escape(text))

@@ -15,7 +15,7 @@ def format_share(value: float | None, *, signed: bool = False) -> str:
     """
     if value is None or value != value:
         return MISSING
-    return _trimmed(value, f"{abs(value):.3f}" if abs(value) <= 1 else f"{abs(value):,.1f}", signed)
+    return _trim(value, f"{abs(value):.3f}" if abs(value) <= 1 else f"{abs(value):,.1f}", signed)
 
 
 def format_short_share(value: float | None, *, signed: bool = False) -> str:
@@ -26,10 +26,10 @@ def format_short_share(value: float | None, *, signed: bool = False) -> str:
     """
     if value is None or value != value:
         return MISSING
-    return _trimmed(value, f"{abs(value):.2f}", signed)
+    return _trim(value, f"{abs(value):.2f}", signed)
 
 
-def _trimmed(value: float, digits: str, signed: bool) -> str:
+def _trim(value: float, digits: str, signed: bool) -> str:
     sign = "" if not digits.strip("0.,") else "-" if value < 0 else "+" if signed else ""
     return sign + (digits[1:] if digits.startswith("0.") else digits)
 
@@ -40,7 +40,7 @@ def format_given(value: float) -> str:
     >>> format_given(0.5), format_given(0.02), format_given(250.0), format_given(-0.05)
     ('.5', '.02', '250', '-.05')
     """
-    return _trimmed(value, f"{abs(value):.6g}", signed=False)
+    return _trim(value, f"{abs(value):.6g}", signed=False)
 
 
 def format_bounds(low: float | None, high: float | None, *, signed: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
-from ..records.reading.problems import cell, shown, wrapped
+from ..records.reading.problems import cell, escape, wrap
 from .table import Column, Estimate, Kind, Row, Sides, Style, Table, View, get_style, get_value
 
 WIDTH = 80  # where there is no window
@@ -60,7 +60,7 @@ def _takes(characters: str, encoding: str | None) -> bool:
 
 def view_text(view: View, terminal: Terminal) -> str:
     """The verdict, the tables and the notes, a blank line between them."""
-    blocks = [_wrapped(view.verdict, terminal)] if view.verdict else []
+    blocks = [_wrap(view.verdict, terminal)] if view.verdict else []
     blocks += [table_text(table, terminal) for table in view.tables]
     if view.notes:
         blocks.append(_notes_text(view.notes, terminal))
@@ -87,7 +87,7 @@ def table_text(table: Table, terminal: Terminal) -> str:
         if table.rule_after == i and i:
             rule = "─" if terminal.has_unicode else "-"
             lines.append(
-                _styled(rule * min(_total(widths), terminal.width), Style.TRAILING, terminal)
+                _style(rule * min(_total(widths), terminal.width), Style.TRAILING, terminal)
             )
         lines += row_lines
     left = [i for i in range(len(table.columns)) if i not in at]
@@ -111,10 +111,10 @@ def _rest(table: Table, left: Sequence[int]) -> Table:
     return replace(table, title="", aside="", columns=columns, rows=rows, notes=())
 
 
-def _wrapped(text: str, terminal: Terminal) -> str:
+def _wrap(text: str, terminal: Terminal) -> str:
     if terminal.has_unicode:
         text = text.replace(" >= ", " ≥ ").replace(" <= ", " ≤ ")
-    return wrapped(shown(text).removesuffix("\n"), terminal.width, breaks_words=True) + "\n"
+    return wrap(escape(text).removesuffix("\n"), terminal.width, breaks_words=True) + "\n"
 
 
 def _notes_text(notes: Sequence[str], terminal: Terminal) -> str:
@@ -131,7 +131,7 @@ def _spread(left: str, right: str, terminal: Terminal) -> list[str]:
     if start and end and cell_len(start) + cell_len(end) + _GAP <= terminal.width:
         return [start + " " * (terminal.width - cell_len(start) - cell_len(end)) + end]
     texts = [text for text in (left, right) if text]
-    return [line for text in texts for line in _wrapped(text, terminal).splitlines()]
+    return [line for text in texts for line in _wrap(text, terminal).splitlines()]
 
 
 # Columns that fit
@@ -236,7 +236,7 @@ def _head_lines(
     depth = max(map(len, heads), default=0)
     for k in range(depth):
         parts = [head[k - depth] if k >= depth - len(head) else "" for head in heads]
-        yield _joined(columns, widths, parts, [Style.PLAIN] * len(parts), terminal)
+        yield _join(columns, widths, parts, [Style.PLAIN] * len(parts), terminal)
 
 
 def _row_lines(
@@ -263,10 +263,10 @@ def _row_lines(
     styles = [get_style(row.cells[i], row) for i in at]
     depth = max(map(len, parts), default=0)
     lines = ([part[k] if k < len(part) else "" for part in parts] for k in range(depth))
-    return [_joined(columns, widths, line, styles, terminal) for line in lines]
+    return [_join(columns, widths, line, styles, terminal) for line in lines]
 
 
-def _joined(
+def _join(
     columns: Sequence[Column],
     widths: Sequence[int],
     parts: Sequence[str],
@@ -278,13 +278,13 @@ def _joined(
         space = " " * (width - cell_len(text))
         if column.is_words or column.kind is Kind.BAR:
             space = "" if i == len(columns) - 1 else space
-            padded.append(_styled(text, styles[i], terminal) + space)
+            padded.append(_style(text, styles[i], terminal) + space)
         else:
-            padded.append(space + _styled(text, styles[i], terminal))
+            padded.append(space + _style(text, styles[i], terminal))
     return (" " * _GAP).join(padded).rstrip()
 
 
-def _styled(text: str, style: Style, terminal: Terminal) -> str:
+def _style(text: str, style: Style, terminal: Terminal) -> str:
     code = _CODES.get(style)
     return f"\x1b[{code}m{text}\x1b[0m" if code and text and terminal.has_colour else text
 

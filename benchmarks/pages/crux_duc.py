@@ -18,7 +18,7 @@ from nuggetjudge.records.questions import (
     NOT_JUDGED,
     answer_id,
     is_own,
-    passages_of,
+    list_passages,
     read_question_sets,
     read_ratings,
     reference_id,
@@ -49,7 +49,7 @@ def read_duc(folder: Path) -> Duc:
         for topic, rated in read_ratings(folder / name, problems, questions).items():
             data.ratings[topic].update(rated)
     for topic, rated in data.ratings.items():  # the rated passages of its own documents
-        data.pools[topic] = tuple(n for n in passages_of(topic, rated) if is_own(n, topic))
+        data.pools[topic] = tuple(n for n in list_passages(topic, rated) if is_own(n, topic))
     for path in sorted((folder / "runs").glob("*.run")):
         rankings = read_trec_run(path, problems)
         data.rankings[path.stem] = {t: ranking.passage_ids for t, ranking in rankings.items()}

@@ -22,7 +22,7 @@ from typing import Any
 from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.judges import Nuggetizer
 from nuggetjudge.judges.lexical import overlap as lexical
-from nuggetjudge.judges.lexical.keypoints import STATED, judge_point, stated
+from nuggetjudge.judges.lexical.keypoints import STATED, judge_point, measure_stated
 from nuggetjudge.judges.lexical.questions import ANSWER_CUTS, answer_overlap, grade_answer
 from nuggetjudge.metrics.label_agreement import agreement
 from nuggetjudge.metrics.rank_correlation import spearman
@@ -206,7 +206,7 @@ def held_out_points(data: Path) -> Measured | None:
     if not (folder := data / "ikat24_nugget_match").is_dir():
         return None
     return _with_cuts_of_others(
-        (row["turn_id"], row["matched"], stated(row["nugget"], row["response"]))
+        (row["turn_id"], row["matched"], measure_stated(row["nugget"], row["response"]))
         for row in lines(folder / "pairs.jsonl")
     )
 

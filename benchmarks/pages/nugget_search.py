@@ -27,7 +27,7 @@ from nuggetjudge.agents.nugget_searcher import NuggetSearcher
 from nuggetjudge.agents.researcher import Researcher
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import NuggetImportance, Nuggetizer
-from nuggetjudge.judges.lexical.keypoints import STATED, stated
+from nuggetjudge.judges.lexical.keypoints import STATED, measure_stated
 from nuggetjudge.programs.config.pipelines import SearchPipeline
 from nuggetjudge.programs.config.sections import Config, NuggetsConfig
 from nuggetjudge.programs.pipelines.searching import PipelineCorpus
@@ -129,7 +129,7 @@ def shares(made: Sequence[str], wanted: Sequence[str], vital: Sequence[str]) -> 
     """Vital nuggets found, those found where each states the other, and precision."""
 
     def is_in(text: str, others: Sequence[str], *, both: bool = False) -> bool:
-        pairs = ((stated(text, o), stated(o, text)) for o in others)
+        pairs = ((measure_stated(text, o), measure_stated(o, text)) for o in others)
         return any((min(pair) if both else pair[0]) >= STATED for pair in pairs)
 
     stated_in_one = [is_in(text, made) for text in vital]

@@ -24,7 +24,7 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import AnswerabilityGrader
 from nuggetjudge.judges.questions import QuestionDecomposer
 from nuggetjudge.judges.ranking import ListwiseRanker
-from nuggetjudge.metrics.inference import PairedTest, holm, paired_tests
+from nuggetjudge.metrics.inference import PairedTest, compare_pairs, holm
 from nuggetjudge.metrics.length import token_counter
 from nuggetjudge.programs.inputs import ORACLE_CONTEXT
 from nuggetjudge.programs.protocols.coverage.topic import TopicView, coverage_rows
@@ -181,7 +181,7 @@ def against(base: str, by_system: Mapping[str, Scores]) -> dict[str, PairedTest]
         system: np.array([by_system[system]["coverage"][topic].value for topic in topics])
         for system in (base, *others)
     }
-    tests = paired_tests([values[system] - values[base] for system in others])
+    tests = compare_pairs([values[system] - values[base] for system in others])
     return dict(zip(others, tests, strict=True))
 
 

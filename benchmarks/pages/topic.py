@@ -201,16 +201,18 @@ _INPUTS = {
     "answerability": ("question", "context"),
 }
 ROWS = (
-    Row("rag24_support from scratch", "full or not", _pairs(TREC_SUPPORT), lexical.carried),
+    Row("rag24_support from scratch", "full or not", _pairs(TREC_SUPPORT), lexical.measure_support),
     Row(
         "rag24_support first citation",
         "full or not",
         _pairs(TREC_SUPPORT, first_only=True),
-        lexical.carried,
+        lexical.measure_support,
     ),
     Row("rag24_nuggets", "support or not", _pairs(TREC_NUGGETS), _words),
     Row("crux_duc task 1", "answered by the report or not", _pairs(CRUX_REPORTS), _answers),
-    Row("attributionbench by source", "attributable or not", _attributable, lexical.carried),
+    Row(
+        "attributionbench by source", "attributable or not", _attributable, lexical.measure_support
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from nuggetjudge import judges
 from nuggetjudge.judges.base import Judge
-from nuggetjudge.judges.keypoints import numbered
+from nuggetjudge.judges.keypoints import number_key_points
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 from nuggetjudge.plugins.trec.rubric.judge import BinaryCriterionJudge, CriterionJudge
@@ -147,7 +147,7 @@ def _claim(name: str, _: Path) -> Case:
     points = {row["qid"]: row["key_points"] for row in lines(EXAMPLES / "keypoints.jsonl")}
     items = []
     for row in lines(EXAMPLES / "labels" / "claims.jsonl"):
-        key_points = numbered([point["text"] for point in points[row["topic_id"]]])
+        key_points = number_key_points([point["text"] for point in points[row["topic_id"]]])
         for number, claim in enumerate(row["claims"]):
             ids = {"topic_id": row["topic_id"], "run_id": row["run_id"], "claim_id": str(number)}
             inputs = {"key_points": key_points, "claim": claim["text"]}
@@ -246,7 +246,7 @@ def _narrative(name: str, data: Path, *, by_parts: bool = False) -> Case:
         passages.setdefault(row["qid"], []).append(row)
     items = []
     for topic in list(lines(data / "crux_duc" / "queries.jsonl"))[:n_topics]:
-        parts = numbered([each["text"] for each in topic["sub_questions"][:n_parts]])
+        parts = number_key_points([each["text"] for each in topic["sub_questions"][:n_parts]])
         for row in passages[topic["qid"]][:n_passages]:
             ids = {"topic_id": topic["qid"], "passage_id": row["docid"]}
             inputs = {"question": topic["request"], "sub_narratives": parts}

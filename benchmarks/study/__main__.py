@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import nuggetjudge
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.cli.stopping import COMPLETE, INCOMPLETE, INPUT, INTERRUPTED, TERMINATED
-from nuggetjudge.cli.tables import shown
+from nuggetjudge.cli.tables import escape
 from nuggetjudge.cli.views import make_plan_view
 from nuggetjudge.programs.engine.dry_run import ASSUMED
 from nuggetjudge.programs.run import judge_collection
@@ -104,7 +104,7 @@ class Study:
         """By judge what of its model can change a reply, without where the endpoint is."""
         by_judge = {}
         for part in self.parts:
-            identity = part.config.model_of(part.of.judge)[1].identity()
+            identity = part.config.get_model(part.of.judge)[1].identity()
             by_judge[part.of.judge] = {
                 name: value for name, value in identity.items() if name not in _PRIVATE
             }
@@ -167,7 +167,7 @@ def _run(study: Study) -> int:
     }
     _write(study.out / "study.json", json.dumps(summary, indent=1) + "\n")
     _write(study.out / "study.md", text)
-    sys.stdout.write(shown(text))
+    sys.stdout.write(escape(text))
     if State.STOPPED in study.states.values() or State.NOT_RUN in study.states.values():
         _say("A limit is reached: the same command with a larger one goes on.")
     _say(f"Table: {study.out / 'study.md'}, {study.out / 'study.json'}")
@@ -218,7 +218,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(shown(text) + "\n")
+    sys.stderr.write(escape(text) + "\n")
 
 
 def _terminate(*_: object) -> NoReturn:

@@ -59,7 +59,7 @@ def run_part(part: Part, out: Path, max_cost: float | None, quiet: bool) -> Stat
     """
     if max_cost is not None and max_cost <= 0:
         return State.NOT_RUN
-    result = judge_collection(part.config.changed("run", max_cost=max_cost), quiet=quiet)
+    result = judge_collection(part.config.change("run", max_cost=max_cost), quiet=quiet)
     this_time = result.manifest["this_time"]
     if this_time["requests"]:
         path = out / SPENT
@@ -91,7 +91,7 @@ def count_without_probabilities(part: Part) -> int:
 def taken(part: Part) -> Taken:
     """What all replies of a part took, by its journals, those of starts that were killed too."""
     total = Taken()
-    price = get_price(part.config.model_of(part.of.judge)[1])
+    price = get_price(part.config.get_model(part.of.judge)[1])
     for _, _, prompt, cached, written, *_ in _calls(part.config.run.out):
         cost = None if price is None or total.cost is None else total.cost
         if cost is not None:
@@ -126,7 +126,7 @@ def lexical(part: Part, out: Path) -> Config:
     judge = JudgeConfig.model_validate(part.of.settings)
     plain = part.config.model_copy(update={"models": {}, "judges": {name: judge}})
     where = {"out": out / "lexical" / part.of.key, "executor": "local", "max_cost": None}
-    return plain.changed("run", **where)
+    return plain.change("run", **where)
 
 
 def _calls(folder: Path) -> Iterator[list[Any]]:

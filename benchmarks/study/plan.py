@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from nuggetjudge.judges.table import kind_of
+from nuggetjudge.judges.table import find_judge
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import Config, DataConfig, ItemsConfig, JudgeConfig
 
@@ -156,7 +156,7 @@ def parts_of(
 
 def window_of(judge: str, config: Config) -> int | None:
     """How many things the judge takes in a call; None: one, always."""
-    kind = kind_of(judge)
+    kind = find_judge(judge)
     assert kind is not None  # the sets name built-in ones
     if not kind.is_windowed:
         return None

@@ -19,7 +19,7 @@ from ..options import (
 )
 from ..signatures import File, OptionRules, Positive
 from ..stopping import INCOMPLETE, list_problems
-from ..tables import shown, write_note
+from ..tables import escape, write_note
 from ..views import print_plan
 
 
@@ -106,7 +106,7 @@ def calibrate(
         [fit.report], lambda has_all: make_calibration_view(fit.report, has_all=has_all, **about)
     )
     if fit.diff and output.has_all and not output.is_json:
-        sys.stdout.write("\n" + shown(fit.diff))
+        sys.stdout.write("\n" + escape(fit.diff))
     if out is not None:
         write_note(f"Judge file: {out}\n")
     list_problems(fitting.problems)

@@ -45,8 +45,8 @@ def compare(
         flips: JSONL file to write the labels that differ to.
     """
     from ...programs.analysis.compare import compare as compare_files
-    from ...programs.analysis.tables.comparisons import judges_of, make_comparison_view
-    from ...programs.engine.manifest import dependence_of
+    from ...programs.analysis.tables.comparisons import make_comparison_view, read_judges
+    from ...programs.engine.manifest import note_dependence
     from ..stopping import open_results
 
     if flips is not None and flips.exists():
@@ -70,10 +70,10 @@ def compare(
             raise InputError(f"--flips {flips}: runs are compared, wanted two judges")
         _write_flips(flips, comparison["flips"])
     is_of_judges = comparison["compared"] == "judges"
-    judged_by, file = judges_of([one, *second]), "" if flips is None else str(flips)
+    judged_by, file = read_judges([one, *second]), "" if flips is None else str(flips)
     output.print([comparison], lambda _: make_comparison_view(comparison, judged_by, file))
     list_problems(problems)
-    notes = dependence_of([one, *second], named)
+    notes = note_dependence([one, *second], named)
     if is_of_judges and kind is None:
         notes += _other_kinds(comparison["kind"], [one, *second])
     for note in notes:

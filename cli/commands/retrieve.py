@@ -13,7 +13,7 @@ from ...records.reading.problems import InputError
 from ..flags import ParsedSettings, settings
 from ..options import AsJson, DryRun, print_table
 from ..stopping import exit_unless, is_whole, report_end, run_until_stopped
-from ..tables import shown, write_note, write_objects
+from ..tables import escape, write_note, write_objects
 from ..views import print_plan
 
 Steps = Annotated[
@@ -44,14 +44,14 @@ def index(
     """
     from ...programs.config.pipelines import FirstStage
     from ...programs.pipelines.indexing import make_indexes
-    from ...programs.pipelines.retrieve import pipelines_of
+    from ...programs.pipelines.retrieve import read_pipelines
 
     if pipeline is None:
         pipeline = "bm25"
     config = _config(pipeline, given)
     if not config.data.passages:
         raise InputError("no passages: name files of them (--passages, data.passages)")
-    steps = [step for steps in pipelines_of(config).values() for step in steps]
+    steps = [step for steps in read_pipelines(config).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
     manifest = run_until_stopped(
         lambda: make_indexes(first, config.data.passages, out, cache=config.run.cache),
@@ -61,7 +61,7 @@ def index(
         write_objects([manifest])
         return
     sys.stdout.write(
-        shown(f"{manifest['passages']:,} passages: {', '.join(manifest['indexes'])}\n")
+        escape(f"{manifest['passages']:,} passages: {', '.join(manifest['indexes'])}\n")
     )
     for what, n in manifest["problems"].items():
         write_note(f"  {n:>7,} {what}\n")

@@ -19,7 +19,7 @@ from ...views.table import View
 from ..flags import ParsedSettings, settings
 from ..options import DryRun, Quiet, Verbose
 from ..stopping import INPUT, exit_unless, list_details, report_end, run_until_stopped
-from ..tables import cell, fit_hint, worked_lines, write_note, write_objects
+from ..tables import cell, fit_hint, list_agent_work, write_note, write_objects
 from ..views import (
     ALL,
     LeaderboardOutput,
@@ -159,7 +159,7 @@ def _report(result: Any, *, is_verbose: bool) -> None:
         from ...programs.protocols.nugget_search import summarize_searches
 
         details = [*_quotes(result.folder), *summarize_searches(result.folder)]
-        details += [*worked_lines(manifest), *list_details(manifest)]
+        details += [*list_agent_work(manifest), *list_details(manifest)]
     notes = [f"No topic has {what}, so they are not scored" for what in result.missing_points]
     notes += [*constant_judges(manifest), *_other_topics(result)]
     notes += [f"{n:,} {name}" for name, n in manifest["counts"].items() if name in WARNED]

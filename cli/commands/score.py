@@ -109,10 +109,10 @@ def score(
         )
     else:
         from ...programs.analysis.slices import slicer
-        from ...programs.scoring.corrected import corrected_scores
+        from ...programs.scoring.corrected import correct_scores
 
         for n, name in enumerate(by.split(",") if by is not None else [None]):
-            corrected = corrected_scores(
+            corrected = correct_scores(
                 path,
                 labels,
                 problems if not n else Problems(),
@@ -127,12 +127,12 @@ def score(
             )
             if way is Format.JSON:
                 write_rows(corrected.plain)
-                write_objects(_corrected_rows(corrected, name))
+                write_objects(_make_corrected_rows(corrected, name))
             else:
                 if corrected.plain:
                     print_leaderboards(corrected.plain, path, way, topics=topic_ids)
                 sys.stdout.write("\n" * bool(corrected.plain or n))
-                print_view(View(tables=list(_corrected_tables(corrected))))
+                print_view(View(tables=list(_make_corrected_tables(corrected))))
     list_problems(problems)
 
 
@@ -167,7 +167,7 @@ def _count_tables(counted: Sequence[LabelCounts], by: str) -> Iterator[Table]:
         yield Table(f"Labels of {of}", columns, [Row(each) for each in cells])
 
 
-def _corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
+def _make_corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
     """Every row as an object; `row` says whether it is a score or a difference, `by` of slices."""
     common = {"level": corrected.level, **({} if by is None else {"by": by.strip()})}
     for score in corrected.scores:
@@ -176,7 +176,7 @@ def _corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict
         yield {"row": "difference", **common, **minus.as_dict()}
 
 
-def _corrected_tables(corrected: CorrectedScores) -> Iterator[Table]:
+def _make_corrected_tables(corrected: CorrectedScores) -> Iterator[Table]:
     """A table of scores and one of differences for each measure, with what to beware of."""
     for measure, group in groupby(corrected.scores, key=lambda score: score.measure):
         scores = sorted(group, key=_best_first)
@@ -226,7 +226,7 @@ def _scores(measure: str, scores: list[CorrectedScore], corrected: CorrectedScor
         wanted = f"labels for +-{format_given(corrected.half_width)}"
         columns += [Column(f"{wanted}: {each}", Kind.COUNT, optional=1) for each in _HEADER]
         for row, score in zip(rows, scores, strict=True):
-            row += _needed(score)
+            row += _find_needed(score)
     return Table(f"Corrected {measure}", columns, [Row(row) for row in rows], aside, has_all=True)
 
 
@@ -248,7 +248,7 @@ def _estimate_columns(name: str, *, optional: int = 0, is_signed: bool = False) 
     ]  # fmt: skip
 
 
-def _needed(score: CorrectedScore) -> list[Cell]:
+def _find_needed(score: CorrectedScore) -> list[Cell]:
     if score.needed is None:
         return [None, None]
     if score.needed.like_these is None:

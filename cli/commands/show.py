@@ -7,7 +7,7 @@ import typer
 from ..options import AsJson, print_result
 from ..signatures import File, Folder
 from ..stopping import list_problems
-from ..tables import shown
+from ..tables import escape
 
 
 def show(
@@ -59,5 +59,5 @@ def show(
         raise InputError(f"{name}: shown with one answer; name its run and topic too")
     else:
         view = show_summary(folder, run, topic, problems, measure=measure, named=results)
-    print_result([view.data], lambda: shown(view.text + hint), as_json=as_json)
+    print_result([view.data], lambda: escape(view.text + hint), as_json=as_json)
     list_problems(problems)

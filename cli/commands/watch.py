@@ -81,7 +81,7 @@ def _judge(config: Config) -> None:
     result = judge_collection(config, quiet=not sys.stderr.isatty())
     report_end(result.manifest, partial="the results are partial")
     if before is not None:
-        print_view(_moved(before, _rows(config.run.out) or {}))
+        print_view(_show_moves(before, _rows(config.run.out) or {}))
         sys.stdout.write("\n")
     print_leaderboards(result.scores, result.folder, Format.TABLE)
 
@@ -104,7 +104,7 @@ def _rows(folder: Path) -> Rows | None:
     }
 
 
-def _moved(before: Rows, after: Rows) -> View:
+def _show_moves(before: Rows, after: Rows) -> View:
     """The questions whose scores are others now, those that fell furthest first."""
     keys = dict.fromkeys((*after, *before))
     moved = [key for key in keys if _value(before, key) != _value(after, key)]
@@ -218,8 +218,8 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _hash(path: Path) -> str:
-    from ...records.reading.lines import hash_of
+    from ...records.reading.lines import hash_file
 
     with suppress(InputError, OSError):
-        return hash_of(path)
+        return hash_file(path)
     return ""

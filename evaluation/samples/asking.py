@@ -92,7 +92,7 @@ class Asking:
                 while len(running) < self.at_once and len(waiting) < AHEAD * self.at_once:
                     if (row := next(left, None)) is None:
                         break
-                    call = self._begun(system, ask, row, spans, loop)
+                    call = self._begin(system, ask, row, spans, loop)
                     waiting.append(call)
                     if not call.future.done():
                         running.add(call.future)
@@ -110,7 +110,7 @@ class Asking:
             file.close()
             loop.close()
 
-    def _begun(
+    def _begin(
         self,
         system: str,
         ask: Answering,
@@ -154,7 +154,9 @@ class _Call:
             text = ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
             self._fail(asking, f"{self.at}: {text}")
             return
-        sample = make_sample({**self.fields, **_returned(self.future.result(), self.at)}, self.at)
+        sample = make_sample(
+            {**self.fields, **_read_returned(self.future.result(), self.at)}, self.at
+        )
         row = _row(sample)
         try:
             check_writable(row, self.at)
@@ -208,7 +210,7 @@ class _Loop:
             if inspect.isawaitable(returned):
                 loop = self._host or self._own
                 assert loop is not None
-                awaited = asyncio.run_coroutine_threadsafe(_awaited(returned), loop)
+                awaited = asyncio.run_coroutine_threadsafe(_await(returned), loop)
                 self._awaited.add(awaited)
                 try:
                     returned = awaited.result()
@@ -219,11 +221,11 @@ class _Loop:
             future.set_exception(error)
 
 
-async def _awaited(awaitable: Any) -> Any:
+async def _await(awaitable: Any) -> Any:
     return await awaitable
 
 
-def _returned(returned: Any, at: str) -> Mapping[str, Any]:
+def _read_returned(returned: Any, at: str) -> Mapping[str, Any]:
     """The answer and contexts of what a function returned."""
     row = {ANSWER[0]: returned} if isinstance(returned, str) else get_fields(returned)
     if row is None:

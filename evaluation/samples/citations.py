@@ -361,7 +361,7 @@ def split_marked_answer(marks: Marks) -> list[Sentence]:
         if _HEADING.match(line):
             heading += f"{line.strip()}\n"
             continue
-        for text in _joined(sentences(_MARKER.sub("", line))):
+        for text in _join(sentences(_MARKER.sub("", line))):
             cited: tuple[int | str, ...] = tuple(dict.fromkeys(marks.cited(text)))
             words = marks.left_out_of(text)
             if sentences_before and not heading and not any(map(str.isalnum, words)):
@@ -408,7 +408,7 @@ def _lines(text: str) -> list[str]:
     return [line for line in lines if line.strip()]
 
 
-def _joined(pieces: list[str]) -> list[str]:
+def _join(pieces: list[str]) -> list[str]:
     """Put together again what was cut behind an abbreviation."""
     joined: list[list[str]] = []
     for piece in pieces:

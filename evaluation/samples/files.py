@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from ...judges.table import kind_of
+from ...judges.table import find_judge
 from ...records.judgements import NOT_MADE
 from ...records.nuggets import bank_row, read_nugget_banks
 from ...records.reading.fields import read_lines
@@ -258,7 +258,7 @@ def _answer(sample: Sample, indices: list[int], citing: Citing) -> dict[str, Any
     by_id = index_by_id(context.id for context in sample.contexts)
     marks = Marks(sample.answer, by_id if sample.contexts else None, len(indices))
     if sample.sentences:
-        sentences = [_placed(sentence, by_id) for sentence in sample.sentences]
+        sentences = [_place_citations(sentence, by_id) for sentence in sample.sentences]
     else:
         sentences = split_marked_answer(marks)
     not_given: dict[str, None] = {}
@@ -279,7 +279,7 @@ def _answer(sample: Sample, indices: list[int], citing: Citing) -> dict[str, Any
     return {"answer": rows} | ({"not_given": list(not_given)} if not_given else {})
 
 
-def _placed(sentence: Sentence, by_id: Mapping[str, tuple[int, ...]]) -> Sentence:
+def _place_citations(sentence: Sentence, by_id: Mapping[str, tuple[int, ...]]) -> Sentence:
     """The same with ids of contexts as their indices."""
     cited: Iterator[int | str] = (
         index for citation in sentence.citations for index in by_id.get(str(citation), (citation,))
@@ -474,7 +474,7 @@ def write_items(
 
 def _inputs(judge: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the judge reads, and what it is shown besides where it is there."""
-    kind = kind_of(judge)
+    kind = find_judge(judge)
     if kind is not None and kind.labels_items:
         definition = kind.load()
         return tuple(definition.inputs), tuple(definition.optional)

@@ -149,7 +149,7 @@ def make_sample(fields: Mapping[str, Any], location: int | str) -> Sample:
     answer, sentences = ("", ()) if not_made else _answer(there, at)
     name, reference = _first(there, REFERENCE)
     if reference is not None and not isinstance(reference, str):
-        raise InputError(f"{at}: {name} is {_shown(reference)}, wanted text")
+        raise InputError(f"{at}: {name} is {_show(reference)}, wanted text")
     return Sample(
         topic_id=get_topic(there, question, at),
         question=question,
@@ -173,7 +173,7 @@ def get_text(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
             f"{at}: no {names[0]} ({', '.join(names)}); {describe_fields(there, names)}"
         )
     if not isinstance(text, str):
-        raise InputError(f"{at}: {name} is {_shown(text)}, wanted text")
+        raise InputError(f"{at}: {name} is {_show(text)}, wanted text")
     if names is QUESTION and not text.strip():
         raise InputError(f"{at}: {name} is empty, wanted a question")
     return text
@@ -186,13 +186,13 @@ def get_topic(there: Mapping[str, Any], question: str, at: str) -> str:
     """
     name, value = _first(there, ID)
     if value is None:
-        return _named_by(question)
+        return _name_by(question)
     topic = str(value).strip()
     if isinstance(value, float) and value.is_integer():  # of a frame's column with gaps
         topic = str(int(value))
     if topic.split() != [topic] or topic == "all":
         what = "wanted an id without white space that is not 'all', which names the means"
-        raise InputError(f"{at}: {name} is {_shown(value)}, {what}")
+        raise InputError(f"{at}: {name} is {_show(value)}, {what}")
     return topic
 
 
@@ -209,10 +209,10 @@ def hash_text(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _named_by(question: str) -> str:
+def _name_by(question: str) -> str:
     """An id that says what it is of: its first words, and a hash of all of it.
 
-    >>> _named_by("Why do bridges sway, and when?")
+    >>> _name_by("Why do bridges sway, and when?")
     'why-do-bridges-sway-and-when-aeb826e0'
     """
     words = "-".join(re.findall(r"\w+", question.lower())[:6])[:40].rstrip("-")
@@ -235,7 +235,7 @@ def _not_made(there: Mapping[str, Any], at: str) -> str:
         return Reason(value).value
     except ValueError:
         wanted = ", ".join(reason.value for reason in Reason)
-        raise InputError(f"{at}: {NOT_MADE} is {_shown(value)}, wanted one of {wanted}") from None
+        raise InputError(f"{at}: {NOT_MADE} is {_show(value)}, wanted one of {wanted}") from None
 
 
 def _answer(there: Mapping[str, Any], at: str) -> tuple[str, tuple[Sentence, ...]]:
@@ -251,7 +251,7 @@ def _nugget(nugget: Any, at: str) -> Nugget:
         return Nugget(_text(nugget, at))
     importance = nugget.get("importance", VITAL)
     if importance not in (VITAL, OKAY):
-        raise InputError(f"{at}: importance is {_shown(importance)}, wanted {VITAL} or {OKAY}")
+        raise InputError(f"{at}: importance is {_show(importance)}, wanted {VITAL} or {OKAY}")
     return Nugget(_text(nugget.get("text"), f"{at}.text"), importance)
 
 
@@ -262,7 +262,7 @@ def _each(there: Mapping[str, Any], names: Sequence[str], at: str) -> Iterable[t
     if isinstance(values, str) and (items := parse_list(values)) is not None:
         values = items
     if not isinstance(values, list):
-        raise InputError(f"{at}: {name} is {_shown(values)}, wanted a list")
+        raise InputError(f"{at}: {name} is {_show(values)}, wanted a list")
     return [(f"{at}.{name}[{i}]", each) for i, each in enumerate(values)]
 
 
@@ -270,7 +270,7 @@ def _text(value: Any, at: str) -> str:
     if isinstance(value, Mapping) and "text" in value:  # a key point with its spans
         value = value["text"]
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{at}: is {_shown(value)}, wanted text")
+        raise InputError(f"{at}: is {_show(value)}, wanted text")
     return value
 
 
@@ -278,7 +278,7 @@ def _first(there: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
     return next(((name, there[name]) for name in names if name in there), (names[0], None))
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return shorten(repr(value), 60)
 
 

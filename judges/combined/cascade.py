@@ -193,7 +193,7 @@ class Cascade(Several):
         if self.lexical is not None:
             lexical = (await self.lexical.verdict(**{n: item[n] for n in self.inputs}))[0].score
         if self.state is not None and self.state.needs_length:
-            length = length_of(self, item)
+            length = measure_length(self, item)
         seen = Seen(
             label=code[verdict.label],
             score=verdict.score,
@@ -230,7 +230,7 @@ def lexical_baseline(judge: ItemJudge) -> ItemJudge | None:
     return changed
 
 
-def length_of(judge: ItemJudge, item: Mapping[str, str]) -> int:
+def measure_length(judge: ItemJudge, item: Mapping[str, str]) -> int:
     """Characters of the text that is judged: its source, or all inputs where there is none."""
     names = judge.inputs if judge.source is None else (judge.source,)
     return sum(len(item[name]) for name in names)

@@ -161,7 +161,7 @@ class Jury(Several):
         spread: int = 1,
     ) -> None:
         super().__init__()
-        self.members = dict(members) if isinstance(members, Mapping) else _named(members)
+        self.members = dict(members) if isinstance(members, Mapping) else _name_members(members)
         if len(self.members) < 2:
             raise ValueError(f"wanted 2 or more members, got {len(self.members)}")
         first = next(iter(self.members.values()))
@@ -308,7 +308,9 @@ class Jury(Several):
         majority = Verdict(self.scale[code], score)
         if self.correction is not None:
             majority = self.correction.verdict(majority, self.scale, topic_id)
-        return majority._replace(votes=votes, evidence=_quoted(verdicts, majority.label)), None
+        return majority._replace(
+            votes=votes, evidence=_collect_quotes(verdicts, majority.label)
+        ), None
 
     def _score(self, verdicts: Mapping[str, Verdict]) -> float | None:
         if not self.is_ordered:
@@ -323,7 +325,7 @@ class Jury(Several):
         return min(1.0, sum(scores) / len(scores))
 
 
-def _quoted(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:
+def _collect_quotes(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:
     """What the members that gave this label quote, each quote once; None: they quote nothing."""
     quoted = [v.evidence for v in verdicts.values() if v.label == label and v.evidence is not None]
     return tuple(dict.fromkeys(each for quotes in quoted for each in quotes)) if quoted else None
@@ -339,7 +341,7 @@ async def _ask_member(
     return _Replies(verdicts, tuple(c._replace(model=f"{name}: {c.model}") for c in calls))
 
 
-def _named(members: Sequence[ItemJudge]) -> dict[str, ItemJudge]:
+def _name_members(members: Sequence[ItemJudge]) -> dict[str, ItemJudge]:
     """The members by their models, numbered where several have one."""
     by_name: dict[str, ItemJudge] = {}
     for judge in members:

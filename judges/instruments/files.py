@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from ...records.reading.problems import InputError, unreadable
-from ...records.reading.settings import Keys, checked, line_of, settings_of
+from ...records.reading.settings import Keys, check_settings, find_line, read_settings_text
 from ...records.rows import Row
 from .templates import ListStyle
 
@@ -163,11 +163,11 @@ class Instrument:
         keys = tuple(at.split("."))
         within = "" if line is None else f"line {line}: "
         if self.template is None or keys in self.lines or keys[0] not in _TOOL_KEYS:
-            return InputError(f"{self.path}:{line_of(keys, self.lines)}: {at}: {within}{what}")
+            return InputError(f"{self.path}:{find_line(keys, self.lines)}: {at}: {within}{what}")
         if not self.tool_lines:  # the file is the text
             return InputError(f"{self.template}:{line or 1}: {what}")
         name = _TOOL_KEYS[at]
-        where = f"{self.template}:{line_of((name,), self.tool_lines)}: {name}"
+        where = f"{self.template}:{find_line((name,), self.tool_lines)}: {name}"
         return InputError(f"{where}: {within}{what}")
 
 
@@ -183,18 +183,18 @@ def read_instrument(path: Path) -> Instrument:
     text = _text_of(path)
     if path.suffix == ".txt":
         return Instrument(path, _bare_template(path, text), _hash(text), path)
-    data, lines = settings_of(path, text, "user: and reply:")
+    data, lines = read_settings_text(path, text, "user: and reply:")
     data = _with_named_labels(data)
     if "prefix_user" in data:
-        tool = checked(ToolTemplate, data, path, lines)
+        tool = check_settings(ToolTemplate, data, path, lines)
         return Instrument(path, defined_by_tool(tool), _hash(text), path, tool_lines=lines)
-    definition = checked(Definition, data, path, lines)
+    definition = check_settings(Definition, data, path, lines)
     if definition.template is None:
         return Instrument(path, definition, _hash(text), lines=lines)
     inner = read_instrument(path.parent / definition.template)
     if inner.template != inner.path:
         what = f"{inner.path} is a prompt file itself, wanted a file of nuggetizer or UMBRELA"
-        raise InputError(f"{path}:{line_of(('template',), lines)}: template: {what}")
+        raise InputError(f"{path}:{find_line(('template',), lines)}: template: {what}")
     system = inner.definition.system if definition.system is None else definition.system
     whole = definition.model_copy(update={"user": inner.definition.user, "system": system})
     both = _hash(f"{text}\0{inner.sha256}")

@@ -102,10 +102,10 @@ def _of_sentence(sentence: str) -> list[str]:
     whole = words[first:]
     if len(whole) <= MOST_WORDS:
         ended = sentence.endswith((".", "!"))
-        return [_joined(whole)] if _stands(whole) and (ended or _has_verb(whole)) else []
+        return [_join(whole)] if _stands(whole) and (ended or _has_verb(whole)) else []
     if _bare(words[0]) in _CONDITIONS:
         return []  # neither half is said without the other
-    return [_joined(clause) for clause in _clauses(words, first)]
+    return [_join(clause) for clause in _clauses(words, first)]
 
 
 def _clauses(words: list[str], first: int) -> list[list[str]]:
@@ -215,7 +215,7 @@ def _bare(word: str) -> str:
     return word.strip(_OUTER).lower().replace("’", "'")
 
 
-def _joined(words: list[str]) -> str:
+def _join(words: list[str]) -> str:
     return _leave_out(_QUOTES, " ".join(words)).strip(_OUTER)
 
 

@@ -96,11 +96,11 @@ def reason(needed: str, text: str) -> str:
     stated = [shown for word, shown in surface.items() if word in words]
     missing = [shown for word, shown in surface.items() if word not in words]
     parts = [f"{len(stated)} of {len(surface)} words stand there"]
-    parts[0] += f": {_listed(stated)}" if stated else ""
-    return "; ".join([*parts, f"missing: {_listed(missing)}"] if missing else parts)
+    parts[0] += f": {_list_words(stated)}" if stated else ""
+    return "; ".join([*parts, f"missing: {_list_words(missing)}"] if missing else parts)
 
 
-def _listed(words: list[str]) -> str:
+def _list_words(words: list[str]) -> str:
     more = [f"{len(words) - MOST_WORDS} more"] if len(words) > MOST_WORDS else []
     return ", ".join([*words[:MOST_WORDS], *more])
 

@@ -26,7 +26,9 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"\A\d+\. ")
 
 
-def stated(point: str, text: str, weights: Mapping[str, float] = MappingProxyType({})) -> float:
+def measure_stated(
+    point: str, text: str, weights: Mapping[str, float] = MappingProxyType({})
+) -> float:
     """How much of a point a text holds, in [0, 1].
 
     The mean of two shares: of the point's content words by weight, and of its runs of three
@@ -91,7 +93,7 @@ def score_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
     points = _points(inputs["key_points"])
     return {
         "verdicts": {
-            i: max((_shared(claim, point) for point in points), default=0.0)
+            i: max((_measure_shared(claim, point) for point in points), default=0.0)
             for i, claim in inputs["claims"].items()
         }
     }
@@ -99,20 +101,20 @@ def score_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def nearest_point(claim: str, key_points: str) -> str:
     """The one of numbered key points that a claim overlaps most, "" if there is none."""
-    return max(_points(key_points), key=lambda point: _shared(claim, point), default="")
+    return max(_points(key_points), key=lambda point: _measure_shared(claim, point), default="")
 
 
 def _points(key_points: str) -> list[str]:
     return [_NUMBER.sub("", line) for line in key_points.splitlines()]
 
 
-def _shared(claim: str, point: str) -> float:
+def _measure_shared(claim: str, point: str) -> float:
     shorter, longer = sorted((claim, point), key=len)
-    return stated(shorter, longer)
+    return measure_stated(shorter, longer)
 
 
 def _entailment(point: str, response: str) -> tuple[str, PointEntailment]:
-    if stated(point, response) < STATED:
+    if measure_stated(point, response) < STATED:
         return "", PointEntailment.NEUTRAL
     needed = content_words(point)
     evidence = max(sentences(response), key=lambda text: len(needed & content_words(text)))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...metrics.narratives import BEST_GRADE, narrative_grade
-from ...records.topics import parts_of
+from ...records.topics import split_parts
 from ..labels import PartAnswer
 from .overlap import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall
 
@@ -45,7 +45,7 @@ def judge_part(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shares(inputs: Mapping[str, Any]) -> list[float]:
-    parts = parts_of(inputs.get("sub_narratives") or "")
+    parts = split_parts(inputs.get("sub_narratives") or "")
     return [_share(part, inputs["passage"]) for part in parts]
 
 

@@ -118,7 +118,7 @@ def match_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def judge_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Three grades by the share of a sentence's words and word pairs in the passage."""
-    share = carried(inputs["sentence"], inputs["passage"])
+    share = measure_support(inputs["sentence"], inputs["passage"])
     if share >= SENTENCE_FULL:
         return {"verdict": CitationSupport.FULL}
     partial = share >= SENTENCE_PARTIAL
@@ -127,10 +127,10 @@ def judge_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def score_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The share that the grades of `judge_support` go by."""
-    return {"verdict": carried(inputs["sentence"], inputs["passage"])}
+    return {"verdict": measure_support(inputs["sentence"], inputs["passage"])}
 
 
-def carried(sentence: str, passage: str) -> float:
+def measure_support(sentence: str, passage: str) -> float:
     """Mean of the shares of words and of word pairs that the passage holds, in [0, 1]."""
     words = recall(all_words(sentence), all_words(passage))
     pairs = word_pairs(sentence)

@@ -48,11 +48,11 @@ def segments(
     if most_tokens < 1:
         raise ValueError(f"most_tokens must be 1 or more, got {most_tokens}")
     pieces = [(piece, count(piece)) for piece in _fitting(document, most_tokens, count, _BORDERS)]
-    fewest = len(_packed(pieces, most_tokens))
+    fewest = len(_pack(pieces, most_tokens))
     even = bisect_left(
-        range(most_tokens), True, key=lambda most: len(_packed(pieces, most)) <= fewest
+        range(most_tokens), True, key=lambda most: len(_pack(pieces, most)) <= fewest
     )
-    return [part for text in _packed(pieces, even) if (part := text.strip())]
+    return [part for text in _pack(pieces, even) if (part := text.strip())]
 
 
 def sentences(text: str) -> list[str]:
@@ -94,7 +94,7 @@ def _cut(text: str, border: re.Pattern[str]) -> list[str]:
     return [text[start:end] for start, end in pairwise(dict.fromkeys([0, *ends, len(text)]))]
 
 
-def _packed(pieces: Sequence[tuple[str, int]], most: int) -> list[str]:
+def _pack(pieces: Sequence[tuple[str, int]], most: int) -> list[str]:
     """Pieces joined in order, up to `most` tokens; one that has more stays alone."""
     parts: list[list[str]] = []
     room = 0

@@ -21,7 +21,7 @@ from ...records.answers import count_words
 from ...records.judgements import Provenance, Reason
 from ...records.rows import Citation, Sentence
 from ..base import Judge
-from ..lexical.overlap import SENTENCE_FULL, carried, content_words, update_nuggets
+from ..lexical.overlap import SENTENCE_FULL, content_words, measure_support, update_nuggets
 from ..lexical.questions import subject_words
 from ..lexical.segments import sentences
 
@@ -36,7 +36,7 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     Those that say most come first, and one that mostly repeats another is passed over. Each cites
     its own passage, then others that carry it. Without a sentence that fits: the first words.
     """
-    passages = {n: _unmarked(text) for n, text in inputs["passages"].items()}
+    passages = {n: _remove_marks(text) for n, text in inputs["passages"].items()}
     source: dict[str, str] = {}  # a sentence -> its passage
     for number, passage in passages.items():
         for sentence in sentences(passage):
@@ -56,19 +56,21 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
         answer = [(text, number) for text, number in texts if text][:1]
     return {
         "answer": [
-            {"text": text, "citations": _cited(text, number, passages)[: inputs["citations"]]}
+            {"text": text, "citations": _find_cited(text, number, passages)[: inputs["citations"]]}
             for text, number in answer
         ]
     }
 
 
-def _unmarked(text: str) -> str:
+def _remove_marks(text: str) -> str:
     bare = MARKS.sub("", text)
     return bare.translate(_BRACKETS) if MARKS.search(bare) else bare  # a mark around a mark
 
 
-def _cited(text: str, source: str, passages: Mapping[str, str]) -> list[int]:
-    others = (n for n in passages if n != source and carried(text, passages[n]) >= SENTENCE_FULL)
+def _find_cited(text: str, source: str, passages: Mapping[str, str]) -> list[int]:
+    others = (
+        n for n in passages if n != source and measure_support(text, passages[n]) >= SENTENCE_FULL
+    )
     return [int(source), *map(int, others)]
 
 

@@ -25,7 +25,7 @@ from ..lexical import keypoints as lexical_keypoints
 from ..lexical.grounds import find_quote
 from ..lexical.keypoints import judge_point
 from ..lexical.segments import n_words, segments, sentences
-from .lists import CLAIMS, KEY_POINTS, MERGED_POINTS, Inputs, ListMaker, Spans, add_example, filled
+from .lists import CLAIMS, KEY_POINTS, MERGED_POINTS, Inputs, ListMaker, Spans, add_example, fill_up
 
 ROUNDS = 2  # calls about one window, at most
 POINTS, SPAN_CHARS = 8, 100  # of a window and of each, as a dry run assumes
@@ -51,7 +51,7 @@ class QuotedPoint(TypedDict):
     spans: Annotated[list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(5)]
 
 
-def _worded(points: list[QuotedPoint]) -> list[QuotedPoint]:
+def _word_points(points: list[QuotedPoint]) -> list[QuotedPoint]:
     if not all(point["text"].strip() for point in points):
         raise ValueError("a point without text")
     return points
@@ -74,8 +74,10 @@ class FindKeyPoints(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField(desc="the question of the user")
     document: str = dspy.InputField(desc="a document or a part of one")
     known: list[str] = dspy.InputField(desc="the key points found in it before")
-    points: Annotated[list[QuotedPoint], MaxLen(40), AfterValidator(_worded)] = dspy.OutputField(
-        desc="the new key points, in the order of the document, each with 1 to 5 spans"
+    points: Annotated[list[QuotedPoint], MaxLen(40), AfterValidator(_word_points)] = (
+        dspy.OutputField(
+            desc="the new key points, in the order of the document, each with 1 to 5 spans"
+        )
     )
 
 
@@ -146,7 +148,7 @@ class KeyPointExtractor(ListMaker):
         """
         cut = (self.most_tokens, self.overlap, self.count)
         parts = [part for text in inputs["documents"] for part in windows(text, *cut)]
-        stated = [_stated(part, texts, spans) for part in parts]
+        stated = [_find_stated(part, texts, spans) for part in parts]
         best = max(range(len(parts)), key=lambda i: (len(stated[i]), -i))
         inputs_of_part = {"question": inputs["question"], "document": parts[best], "known": []}
         return {**inputs_of_part, "points": stated[best]}
@@ -156,7 +158,7 @@ class KeyPointExtractor(ListMaker):
         points: list[QuotedPoint] = reply.values["points"]
         texts = [point["text"] for point in points]
         span = inputs["document"].strip()[:SPAN_CHARS]
-        made = filled(texts, 0 if inputs["known"] else POINTS)[len(texts) :]
+        made = fill_up(texts, 0 if inputs["known"] else POINTS)[len(texts) :]
         more = [QuotedPoint(text=text, spans=[span]) for text in made]
         return reply._replace(values={"points": [*points, *more]})
 
@@ -168,7 +170,7 @@ class KeyPointExtractor(ListMaker):
         read = await asyncio.gather(*(self._read(question, part) for part in parts))
         points = _distinct(chain.from_iterable(points for points, _ in read))
         calls = [call for _, made in read for call in made]
-        return [_checked(point, document) for point in points], calls
+        return [_check(point, document) for point in points], calls
 
     async def _read(self, question: str, part: str) -> tuple[list[QuotedPoint], list[Provenance]]:
         points: list[QuotedPoint] = []
@@ -230,7 +232,7 @@ def _distinct(points: Iterable[QuotedPoint]) -> list[QuotedPoint]:
     return list(distinct.values())
 
 
-def _stated(
+def _find_stated(
     part: str, texts: Sequence[str], spans: Mapping[str, Sequence[str]]
 ) -> list[QuotedPoint]:
     """Those of the points that a part of a document states, each with the words that do."""
@@ -242,7 +244,7 @@ def _stated(
     return stated
 
 
-def _checked(point: QuotedPoint, document: str) -> FoundPoint:
+def _check(point: QuotedPoint, document: str) -> FoundPoint:
     offsets = {quote: find_quote(quote, document) for quote in point["spans"] if quote.strip()}
     spans = (document[start:end] for start, end in filter(None, offsets.values()))
     missing = (quote for quote, offset in offsets.items() if offset is None)
@@ -390,7 +392,7 @@ class KeyPointMerger(Judge):
             groups = reply.values["merged"]
             lost, faults = _faults(groups, len(points))
             if not faults:
-                return _in_order(_merged(group, points) for group in groups), calls
+                return _in_order(_merge(group, points) for group in groups), calls
         reason = Reason.INCOMPLETE if lost else Reason.UNPARSEABLE
         detail = f"of {len(points)} in a call, after {self.repairs} repairs: {'; '.join(faults)}"
         raise JudgeOutputError(reason, detail, str(groups))
@@ -412,7 +414,7 @@ def _faults(groups: Sequence[PointGroup], n: int) -> tuple[list[int], list[str]]
     ]
 
 
-def _merged(group: PointGroup, points: Sequence[MergedPoint]) -> MergedPoint:
+def _merge(group: PointGroup, points: Sequence[MergedPoint]) -> MergedPoint:
     joined = [points[number - 1] for number in group["members"]]
     text = " ".join(group["text"].split()) if len(joined) > 1 else joined[0].text
     return MergedPoint(text, tuple(sorted(index for point in joined for index in point.members)))
@@ -487,7 +489,7 @@ class ClaimExtractor(ListMaker):
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: a claim for each sentence, at least."""
         n = len(sentences(inputs["answer"]))
-        return reply._replace(values={"claims": filled(reply.values["claims"], n)})
+        return reply._replace(values={"claims": fill_up(reply.values["claims"], n)})
 
     async def extract(self, answer: str) -> tuple[list[str], list[Provenance]]:
         """The claims, and the provenance of the call if there was one."""

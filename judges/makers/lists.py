@@ -49,10 +49,10 @@ class ListMaker(Judge):
 UNKNOWN = "what a model makes of it, which nobody knows beforehand"
 
 
-def filled(texts: Sequence[str], most: int) -> list[str]:
+def fill_up(texts: Sequence[str], most: int) -> list[str]:
     """The texts, and up to `most` of them: the same over and over, each with a number.
 
-    >>> filled(["Wind moves it."], 3)
+    >>> fill_up(["Wind moves it."], 3)
     ['Wind moves it.', 'Wind moves it. 2', 'Wind moves it. 3']
     """
     repeated = texts or [UNKNOWN]

@@ -16,7 +16,7 @@ from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import contradiction as lexical_search
 from ..lexical.contradiction import write_queries
-from .lists import filled
+from .lists import fill_up
 
 
 class WriteQueries(dspy.Signature):  # type: ignore[misc]
@@ -55,7 +55,9 @@ class QueryWriter(Judge):
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: as many as are wanted."""
-        return reply._replace(values={"queries": filled(reply.values["queries"], inputs["wanted"])})
+        return reply._replace(
+            values={"queries": fill_up(reply.values["queries"], inputs["wanted"])}
+        )
 
     async def queries(
         self, question: str, sentence: str, wanted: int

@@ -13,7 +13,7 @@ from ...backends.errors import JudgeError
 from ...backends.prompt import Baseline, Scorer
 from ...metrics.narratives import BEST_GRADE, narrative_grade
 from ...records.judgements import Provenance, Reason, Unjudged
-from ...records.topics import parts_of
+from ...records.topics import split_parts
 from ..combined.jury import as_one
 from ..labels import PartAnswer
 from ..lexical import narratives as lexical
@@ -78,7 +78,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """See ItemJudge: one call for each sub-narrative of the one item."""
         [item] = items
-        parts = parts_of(item.get("sub_narratives", ""))
+        parts = split_parts(item.get("sub_narratives", ""))
         if not parts:
             raise ValueError("wanted sub-narratives, which are judged each by itself; got none")
         outcomes = await asyncio.gather(*(self._part({**item, "sub_narrative": p}) for p in parts))

@@ -23,8 +23,8 @@ from ...programs.engine.making import (
     Build,
     check_build_folder,
     datasheet,
-    generated,
-    left_out,
+    describe_generated,
+    list_left_out,
     plain,
     run_build,
     sources,
@@ -35,7 +35,7 @@ from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
 from ...programs.inputs import note_instructions
-from ...programs.protocols.coverage.files import Text, token_counter_of, write_ratings
+from ...programs.protocols.coverage.files import Text, make_token_counter, write_ratings
 from ...programs.protocols.coverage.program import question_set, rate
 from ...programs.protocols.coverage.topic import CoverageData, TopicView
 from ...records.documents import Summary, read_summaries
@@ -90,7 +90,7 @@ def _build_config(path: Path, config: Config) -> Config:
 
     Raises: InputError for an unknown tokenizer, or a folder that is not for this build.
     """
-    token_counter_of(config.coverage)
+    make_token_counter(config.coverage)
     config = config.model_copy(update={"program": (), "data": DataConfig(reference=path)})
     check_build_folder(config, PROGRAM, BUILT_FILES)
     return config
@@ -158,7 +158,9 @@ class _CruxBuild(Build):
                 results.count("questions fewer than asked for", missing)
             texts = [passages[summary.id, str(i)] for i in range(len(summary.documents))]
             topics.append(
-                BuiltTopic(summary, requests[summary.id,], subquestions, _named(summary, texts))
+                BuiltTopic(
+                    summary, requests[summary.id,], subquestions, _name_passages(summary, texts)
+                )
             )
         return topics
 
@@ -180,7 +182,7 @@ class _CruxBuild(Build):
         return [summary for summary in self.source if summary.id not in self.left_out]
 
 
-def _named(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
+def _name_passages(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
     """The passages of each document under `<topic>:<document>#<n>`; n runs over the topic."""
     by_name: dict[str, str] = {}
     for index, passages in enumerate(texts):
@@ -270,7 +272,7 @@ def statistics(
         "tokenizer": config.tokenizer,
         "eta": config.eta,
         "topics": len(topics),
-        "texts": {kind: _counted(listed, len(topics), count) for kind, listed in texts.items()},
+        "texts": {kind: _count(listed, len(topics), count) for kind, listed in texts.items()},
         "undecided_questions": sum(
             math.isnan(answerable) for view in views.values() for answerable in view.answerable
         ),
@@ -293,8 +295,8 @@ def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
         [
             kind.replace("_", " "),
             f"{of['n']:,}",
-            _shown(of["per_topic"], 1),
-            _shown(of["mean_tokens"], 1),
+            _show(of["per_topic"], 1),
+            _show(of["mean_tokens"], 1),
         ]
         for kind, of in stats["texts"].items()
     ]
@@ -304,13 +306,13 @@ def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
 def reference_coverage(stats: Mapping[str, Any]) -> str:
     """The coverage of the reference reports in words."""
     covered = stats["reference_coverage"]
-    text = _shown(covered["value"], 3)
+    text = _show(covered["value"], 3)
     if covered["low"] != covered["high"]:
-        text += f" [{_shown(covered['low'], 3)} {_shown(covered['high'], 3)}]"
+        text += f" [{_show(covered['low'], 3)} {_show(covered['high'], 3)}]"
     return f"{text} (mean of {covered['topics']:,} topics)"
 
 
-def _counted(texts: Sequence[str], n_topics: int, count: Callable[[str], int]) -> dict[str, Any]:
+def _count(texts: Sequence[str], n_topics: int, count: Callable[[str], int]) -> dict[str, Any]:
     return {
         "n": len(texts),
         "per_topic": len(texts) / n_topics if n_topics else None,
@@ -323,7 +325,7 @@ def _mean(numbers: Iterable[int]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _shown(value: float | None, decimals: int) -> str:
+def _show(value: float | None, decimals: int) -> str:
     return "-" if value is None else f"{value:.{decimals}f}"
 
 
@@ -358,10 +360,10 @@ def crux_datasheet(manifest: Mapping[str, Any]) -> str:
                 "on what\nterms they may be passed on is not known to the program: the maker has "
                 "to add it here.",
             ],
-            "What was generated, and by what": generated(manifest, _MADE_FOR_CRUX),
+            "What was generated, and by what": describe_generated(manifest, _MADE_FOR_CRUX),
             "Numbers it was made with": _numbers_of_crux(manifest),
             "What is in it": _content_of_crux(stats),
-            "What was left out, and why": [*left_out(manifest), *_missing_ratings(stats)]
+            "What was left out, and why": [*list_left_out(manifest), *_missing_ratings(stats)]
             or ["Nothing."],
             "Known limits": _LIMITS_OF_CRUX,
         },

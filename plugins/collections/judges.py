@@ -18,7 +18,7 @@ from ...backends.replies.schema import AtMost
 from ...judges.base import Judge
 from ...judges.labels import YesNo
 from ...judges.lexical.segments import MOST_TOKENS, n_words, segments
-from ...judges.makers.lists import FERRY, UNKNOWN, add_example, filled
+from ...judges.makers.lists import FERRY, UNKNOWN, add_example, fill_up
 from ...judges.questions import CRUX_SAMPLING
 from ...metrics.length import token_counter
 from ...records.judgements import Provenance, Reason
@@ -174,7 +174,7 @@ class Decontextualizer(Judge):
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: as many passages as are asked for."""
         n = PASSAGES if n_words(inputs["part"]) > WORDS else 1
-        return reply._replace(values={"passages": filled(reply.values["passages"], n)})
+        return reply._replace(values={"passages": fill_up(reply.values["passages"], n)})
 
     async def split(self, document: str) -> tuple[list[str], list[Provenance]]:
         """The passages of all segments, in order, and one provenance per call."""
@@ -326,7 +326,7 @@ class QuestionEvolver(Judge):
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: as many questions as are wanted."""
-        questions = filled(reply.values["questions"], inputs["wanted"])
+        questions = fill_up(reply.values["questions"], inputs["wanted"])
         return reply._replace(values={"questions": questions})
 
     async def evolve(

@@ -16,15 +16,15 @@ from ...metrics import count_words
 from ...programs.config.base import JudgeName
 from ...programs.config.sections import Config, DataConfig
 from ...programs.engine.dry_run import estimate_calls
-from ...programs.engine.journal import Count, object_of
+from ...programs.engine.journal import Count, make_object_type
 from ...programs.engine.making import (
     DATASHEET,
     STATISTICS,
     Build,
     check_build_folder,
     datasheet,
-    generated,
-    left_out,
+    describe_generated,
+    list_left_out,
     plain,
     run_build,
     sources,
@@ -74,7 +74,7 @@ _ID = re.compile(r"\w\S*")  # no formula in a spreadsheet
 _NEW = re.compile(r"(.+)-[dw]\d*")  # of a question made from a seed, or of all of them
 
 
-SCORES = object_of(dict.fromkeys(CRITERIA, Count))
+SCORES = make_object_type(dict.fromkeys(CRITERIA, Count))
 _WAYS: tuple[Literal["depth", "width"], ...] = ("depth", "width")
 
 
@@ -510,11 +510,11 @@ def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
                 "and on\nwhat terms they may be passed on is not known to the program: the maker "
                 "has to add it.",
             ],
-            "What was generated, and by what": generated(manifest, _MADE_FOR_LONG2RAG),
+            "What was generated, and by what": describe_generated(manifest, _MADE_FOR_LONG2RAG),
             "Numbers it was made with": _numbers_of_long2rag(manifest["config"]),
             "What is in it": _content_of_long2rag(stats),
-            "What people verified": _verified(manifest),
-            "What was left out, and why": left_out(manifest) or ["Nothing."],
+            "What people verified": _describe_verified(manifest),
+            "What was left out, and why": list_left_out(manifest) or ["Nothing."],
             "Known limits": _LIMITS_OF_LONG2RAG,
         },
     )
@@ -539,7 +539,7 @@ def _content_of_long2rag(stats: Mapping[str, Any]) -> Iterator[str]:
             yield from table([[by, "questions", "key points"], *rows])
 
 
-def _verified(manifest: Mapping[str, Any]) -> Iterator[str]:
+def _describe_verified(manifest: Mapping[str, Any]) -> Iterator[str]:
     if (verification := manifest["statistics"]["verification"]) is None:
         yield "Nothing. `verification.csv` is the sheet for it, where there are key points."
         return

@@ -15,7 +15,7 @@ from ...programs.engine.results import MANIFEST
 from ...records.kinds import Cell, LabelFile
 from ...records.labels import csv_lines, labels_of_rows
 from ...records.reading.fields import Line, read_lines
-from ...records.reading.lines import hash_of, is_json
+from ...records.reading.lines import hash_file, is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Topic
 from ...records.writing import remove
@@ -70,8 +70,8 @@ def check_unverified(folder: Path) -> None:
     A sheet that is not as the build wrote it counts; of a build that did not end, one with labels.
     """
     sheet = folder / SHEET
-    is_changed = sheet.is_file() and sheet_hash(folder) != _written(folder)
-    if is_changed and _written(folder) is None:
+    is_changed = sheet.is_file() and sheet_hash(folder) != _read_written_hash(folder)
+    if is_changed and _read_written_hash(folder) is None:
         lines = _rows(sheet, Problems())
         is_changed = any(line.row.get(task) for line in lines for task in TASKS)
     if is_changed or (folder / UNVERIFIED).is_file():
@@ -82,10 +82,10 @@ def check_unverified(folder: Path) -> None:
 def sheet_hash(folder: Path) -> str | None:
     """SHA-256 of the sheet in a folder; None if there is none."""
     path = folder / SHEET
-    return hash_of(path) if path.is_file() else None
+    return hash_file(path) if path.is_file() else None
 
 
-def _written(folder: Path) -> str | None:
+def _read_written_hash(folder: Path) -> str | None:
     """What the sheet's hash was when a build wrote it; None if no build has ended here."""
     if not (folder / MANIFEST).is_file():
         return None
@@ -147,7 +147,7 @@ def retention(
     fates = {cell: fate(labels, cell) for cell in sorted(known)}
     grounded = labels[GROUNDED].cells
 
-    def counted(cells: Iterable[Cell]) -> dict[str, Any]:
+    def count_labels(cells: Iterable[Cell]) -> dict[str, Any]:
         listed = list(cells)
         n = Counter(fates[cell] for cell in listed)
         return {
@@ -165,10 +165,10 @@ def retention(
         for cell in fates:
             if name := getattr(topics[cell[0]], by):
                 groups.setdefault(name, []).append(cell)
-        by_group[f"by_{by}"] = {name: counted(groups[name]) for name in sorted(groups)}
+        by_group[f"by_{by}"] = {name: count_labels(groups[name]) for name in sorted(groups)}
     agreed = {task: _agreement(labels[task]) for task in TASKS}
     left = [list(cell) for cell, of in fates.items() if of == "open"]
-    return {"all": counted(fates), **by_group, "agreement": agreed, "open_key_points": left}
+    return {"all": count_labels(fates), **by_group, "agreement": agreed, "open_key_points": left}
 
 
 def retention_table(verification: Mapping[str, Any]) -> list[list[str]]:

@@ -13,7 +13,7 @@ from ...programs.engine.manifest import read_manifest
 from ...programs.engine.results import MANIFEST, pretty
 from ...records.key_points import read_key_point_sets
 from ...records.kinds import LabelFile
-from ...records.reading.lines import hash_of
+from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ...records.writing import rename, write_file
@@ -54,8 +54,8 @@ def verify_long2rag(folder: Path, sheets: Sequence[Path]) -> dict[str, Any]:
     labels = read_verification(sheets, known, problems)
     problems.raise_errors()
     manifest["statistics"]["verification"] = retention(labels, known, topics)
-    manifest["verified_with"] = {str(sheet): hash_of(sheet) for sheet in sheets}
-    kept, rejected = _divided(before, labels)
+    manifest["verified_with"] = {str(sheet): hash_file(sheet) for sheet in sheets}
+    kept, rejected = _divide(before, labels)
     others = [row for row in _rows(folder / REJECTED) if row["why"] != BY_PEOPLE]
     files = {UNVERIFIED: before.read_bytes(), KEY_POINTS: _lines(kept)}
     files |= {REJECTED: _lines([*others, *rejected]), STATISTICS: pretty(manifest["statistics"])}
@@ -67,7 +67,7 @@ def verify_long2rag(folder: Path, sheets: Sequence[Path]) -> dict[str, Any]:
     return manifest
 
 
-def _divided(
+def _divide(
     before: Path, labels: Mapping[str, LabelFile]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The rows of the key points that stay, and a row for each that people rejected."""

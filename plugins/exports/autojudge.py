@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from ...programs.config.sections import Config
-from ...programs.engine.folders import inputs_of, relocated
-from ...programs.engine.manifest import fingerprint_of, input_files, input_hashes, read_manifest
-from ...programs.engine.panel import budget_of, open_cache
+from ...programs.engine.folders import find_inputs, relocate
+from ...programs.engine.manifest import input_files, input_hashes, make_fingerprint, read_manifest
+from ...programs.engine.panel import make_budget, open_cache
 from ...programs.engine.results import MANIFEST, pretty
 from ...programs.inputs import RETRIEVAL_FILES, expand_runs
 from ...programs.run import judge_collection
@@ -40,7 +40,7 @@ from .replay import (
     write_replies,
     write_tables,
 )
-from .rerun import kept_replies, results_in, run_again
+from .rerun import find_replies, results_in, run_again
 
 
 def copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms | None) -> Config:
@@ -59,9 +59,9 @@ def copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms | None) -> 
         copies = {str(path): _put(folder, path.name, path.read_bytes()) for path in files}
     else:
         copies = _copy_inputs(config, folder, pseudonyms)
-    copied = relocated(config, copies)
+    copied = relocate(config, copies)
     if pseudonyms is not None:
-        copied = copied.changed("data", runs=tuple(sorted(copied.data.runs)))
+        copied = copied.change("data", runs=tuple(sorted(copied.data.runs)))
     for at, path in _paths(copied):
         if path.parent != folder:
             raise InputError(f"{path}: {at} is no input file, so it cannot be exported")
@@ -146,8 +146,8 @@ def write_autojudge(
         or cannot be copied, and for an `out` that is in use.
     """
     _check_out(results, out, pseudonyms)
-    manifest, inputs = read_manifest(results), inputs_of(results)
-    before = inputs.checked("there is no whole export without it")
+    manifest, inputs = read_manifest(results), find_inputs(results)
+    before = inputs.check("there is no whole export without it")
     cover = None if pseudonyms is None else Pseudonyms.of(pseudonyms)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -218,13 +218,13 @@ def _judge_again(
     stored: Mapping[str, StoredReplies],
 ) -> None:
     """The run on the copies, by the replies that it had, which go to `stored` as they are used."""
-    cache = kept_replies(results, before, read_manifest(results))
-    replies = open_cache(before.changed("run", cache=cache))
+    cache = find_replies(results, before, read_manifest(results))
+    replies = open_cache(before.change("run", cache=cache))
     inside = {path: _inside(path) for path in input_hashes(config)}
     try:
 
         def run(run_config: Config) -> None:
-            budget = budget_of(run_config)
+            budget = make_budget(run_config)
             panel = ReplayPanel(run_config, budget, stored, EarlierRun(before.models, replies))
             with no_network():
                 judge_collection(run_config, budget=budget, panel=panel)
@@ -264,14 +264,14 @@ def _write_results(again: Path, to: Path, then: Mapping[str, Any], config: Confi
     manifest = read_manifest(again)
     manifest |= {name: then[name] for name in _COST if name in then}
     hashes = {_inside(path): digest for path, digest in input_hashes(config).items()}
-    inside = relocated(config, {path: _inside(path) for path in input_hashes(config)}).changed(
+    inside = relocate(config, {path: _inside(path) for path in input_hashes(config)}).change(
         "run", out=Path(RESULTS), cache=True, offline=True, executor="local"
     )
     manifest |= {
         "config": inside.model_dump(mode="json", by_alias=True),
         "inputs": hashes,
         "made_in": {"directory": ".", "folder": RESULTS},
-        "fingerprint": fingerprint_of(inside, hashes),
+        "fingerprint": make_fingerprint(inside, hashes),
     }
     write_file(to / MANIFEST, pretty(manifest))
 

@@ -21,20 +21,20 @@ from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway, Reply
 from ...backends.prompt import Prompt
 from ...programs.config.sections import Config
-from ...programs.engine.folders import inputs_of
+from ...programs.engine.folders import find_inputs
 from ...programs.engine.manifest import read_manifest
-from ...programs.engine.panel import Panel, budget_of
+from ...programs.engine.panel import Panel, make_budget
 from ...programs.run import judge_collection
 from ...records.nuggets import read_nugget_banks, v3_row
-from ...records.reading.lines import hash_of, json_lines
+from ...records.reading.lines import hash_file, json_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import read_json_file
 from ...records.relevance import read_relevance, write_qrels
 from ...records.writing import write_file
 from .rerun import (
     FileReplay,
-    compared,
-    compared_file,
+    compare_files,
+    compare_folders,
     judges_changed,
     run_again,
 )
@@ -76,7 +76,7 @@ def files_in(folder: Path) -> dict[str, Path]:
 
 def write_about(folder: Path, about: About) -> About:
     """Write export.json, of the files that are there now."""
-    hashes = {name: hash_of(path) for name, path in files_in(folder).items()}
+    hashes = {name: hash_file(path) for name, path in files_in(folder).items()}
     whole = about.model_copy(update={"files": hashes})
     write_file(folder / ABOUT, whole.model_dump_json(indent=2) + "\n")
     return whole
@@ -99,7 +99,7 @@ def find_changed_files(folder: Path, about: About) -> list[str]:
     changes += [
         f"{folder / name}: is not what was exported (SHA-256)"
         for name, digest in about.files.items()
-        if name in there and hash_of(there[name]) != digest
+        if name in there and hash_file(there[name]) != digest
     ]
     return changes + [
         f"{folder / name}: was not exported" for name in there if name not in about.files
@@ -308,7 +308,7 @@ def verify_folder(folder: Path) -> Verified:
     """
     about = read_about(folder)
     wrong = find_changed_files(folder, about)
-    inputs = inputs_of(folder / RESULTS)
+    inputs = find_inputs(folder / RESULTS)
     if inputs.changed:
         wrong += [f"{folder / path}: {what}; not replayed" for path, what in inputs.changed.items()]
         return Verified((), tuple(dict.fromkeys(wrong)), 0, 0)
@@ -318,18 +318,18 @@ def verify_folder(folder: Path) -> Verified:
         again = Path(work) / RESULTS
 
         def run(run_config: Config) -> None:
-            budget = budget_of(run_config)
+            budget = make_budget(run_config)
             with no_network():
                 judge_collection(
                     run_config, budget=budget, panel=ReplayPanel(run_config, budget, stored)
                 )
 
         now = run_again(inputs.config, again, run, inputs.moved)
-        files = compared(folder / RESULTS, again)
+        files = compare_folders(folder / RESULTS, again)
         run_info = {"timestamp": about.timestamp, "versions": about.versions}
         out = Path(work) / "tables"
         names = write_tables(again, out, about.name, inputs.config, run_info)
-        tables = tuple(compared_file(name, folder / name, out / name) for name in names)
+        tables = tuple(compare_files(name, folder / name, out / name) for name in names)
     n_missed = len(set().union(*(one.missed for one in stored.values())))
     more = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
     if more > 0:

@@ -13,13 +13,13 @@ import orjson
 
 from ...backends.cache import FOLDER
 from ...programs.config.sections import Config
-from ...programs.engine.folders import inputs_of
+from ...programs.engine.folders import find_inputs
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.results import MANIFEST, pretty
 from ...programs.engine.spending import SPEND
 from ...programs.run import judge_collection
 from ...records.reading.fields import shorten
-from ...records.reading.lines import FILES, hash_of
+from ...records.reading.lines import FILES, hash_file
 from ...records.reading.problems import InputError
 from ...records.traces import read_folder_traces
 from ...records.writing import write_file
@@ -68,17 +68,17 @@ def verify_results(folder: Path) -> Replay:
 
     Raises: InputError if an input has changed, or the replies were not kept.
     """
-    then, inputs = read_manifest(folder), inputs_of(folder)
-    config = inputs.checked("nothing can be proven")
-    cache = kept_replies(folder, config, then)
+    then, inputs = read_manifest(folder), find_inputs(folder)
+    config = inputs.check("nothing can be proven")
+    cache = find_replies(folder, config, then)
 
     def run_from_cache(changed: Config) -> None:
-        judge_collection(changed.changed("run", cache=cache))
+        judge_collection(changed.change("run", cache=cache))
 
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         again = Path(work) / "again"
         now = run_again(config, again, run_from_cache, inputs.moved)
-        files = compared(folder, again)
+        files = compare_folders(folder, again)
     other = judges_changed(then, now)
     lost = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
     if lost > 0:
@@ -98,15 +98,15 @@ def run_again(
     """
     config = config.model_copy(update={"retrieve": (), "pipelines": {}})
     limits = dict.fromkeys(("max_calls", "max_tokens", "max_cost"))
-    run(config.changed("run", out=again, offline=True, executor="local", **limits))
+    run(config.change("run", out=again, offline=True, executor="local", **limits))
     _name_as_then(again / "problems.jsonl", moved)
     return read_manifest(again)
 
 
-def compared(then: Path, now: Path) -> tuple[FileReplay, ...]:
+def compare_folders(then: Path, now: Path) -> tuple[FileReplay, ...]:
     """The files of two results folders side by side, but for those that tell times."""
     names = sorted(results_in(then) | results_in(now))
-    return tuple(compared_file(name, then / name, now / name) for name in names)
+    return tuple(compare_files(name, then / name, now / name) for name in names)
 
 
 def judges_changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -120,9 +120,9 @@ def judges_changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     ]
 
 
-def kept_replies(folder: Path, config: Config, manifest: Mapping[str, Any]) -> bool | Path:
+def find_replies(folder: Path, config: Config, manifest: Mapping[str, Any]) -> bool | Path:
     """The reply cache that holds the replies of a run. Raises: InputError if none does."""
-    ways = {model.way for judge in manifest["judges"] for _, model in config.models_of(judge)}
+    ways = {model.way for judge in manifest["judges"] for _, model in config.get_models(judge)}
     if config.run.cache is not False or ways <= {"lexical", "recorded"}:
         return config.run.cache
     replies = folder / "journal" / FOLDER
@@ -140,7 +140,7 @@ def _name_as_then(path: Path, moved: Mapping[str, str]) -> None:
         text = text.replace(orjson.dumps(now)[1:-1], orjson.dumps(moved[now])[1:-1])
     path.write_bytes(text)
     manifest = read_manifest(path.parent)
-    manifest[FILES][path.name] = hash_of(path)
+    manifest[FILES][path.name] = hash_file(path)
     write_file(path.parent / MANIFEST, pretty(manifest))
 
 
@@ -149,7 +149,7 @@ def results_in(folder: Path) -> set[str]:
     return {p.name for p in folder.iterdir() if p.is_file() and p.name not in _NOT_COMPARED}
 
 
-def compared_file(name: str, then: Path, now: Path) -> FileReplay:
+def compare_files(name: str, then: Path, now: Path) -> FileReplay:
     """Two versions of a file, line by line."""
     before, after = (
         path.read_bytes().splitlines() if path.is_file() else [] for path in (then, now)
@@ -165,12 +165,12 @@ def compared_file(name: str, then: Path, now: Path) -> FileReplay:
             failed += 1
             continue
         differ += 1
-        texts = ("nothing" if line is None else _shortened(line) for line in (was, now_line))
+        texts = ("nothing" if line is None else _shorten(line) for line in (was, now_line))
         first = first or f"line {number}: " + "\n  replayed as: ".join(texts)
     return FileReplay(name, len(before), differ, failed, first)
 
 
-def _shortened(line: bytes) -> str:
+def _shorten(line: bytes) -> str:
     return shorten(line.decode("utf-8", "replace"), 300)
 
 

@@ -62,7 +62,7 @@ def takes_content() -> bool:
     return os.environ.get(CONTENT, "").strip().lower() in _ON_SPANS
 
 
-def failed(span: Span, why: str) -> None:
+def mark_failed(span: Span, why: str) -> None:
     """Mark what a span is of as failed: `why` is a reason or a type, which quotes nothing."""
     from opentelemetry.trace import Status, StatusCode
 
@@ -203,7 +203,7 @@ class TracedGateway(Gateway):
 
     def _failed(self, span: Span, error: BaseException) -> None:
         why = error.reason.value if isinstance(error, JudgeError) else type(error).__name__
-        failed(span, why)
+        mark_failed(span, why)
         if takes_content() and isinstance(error, JudgeError) and error.raw:
             self._show_reply(span, error.raw, "")
 
@@ -278,7 +278,7 @@ def trace_run(programs: Sequence[str]) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
-            failed(span, type(error).__name__)
+            mark_failed(span, type(error).__name__)
             raise
 
 
@@ -303,7 +303,7 @@ def trace_items(ask: Ask[ItemT], stage: str, judges: Sequence[str]) -> Ask[ItemT
                 _lost(span, name, error.reason)
                 raise
             except BaseException as error:
-                failed(span, type(error).__name__)
+                mark_failed(span, type(error).__name__)
                 raise
             if isinstance(outcome, Judged):
                 for row in outcome.values.get("verdicts", ()):
@@ -329,7 +329,7 @@ def _result(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lost(span: Span, name: str, reason: Reason) -> None:
-    failed(span, reason.value)
+    mark_failed(span, reason.value)
     span.add_event(_RESULT, {"gen_ai.evaluation.name": name, "error.type": reason.value})
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ...evaluation.comparing import Source, open_source, warn_about
 from ...metrics import count_words
 from ...programs.analysis.answers.views import AnswerTexts
-from ...programs.engine.folders import inputs_of
+from ...programs.engine.folders import find_inputs
 from ...programs.inputs import load_collection
 from ...programs.protocols.nuggets import ASSIGNMENTS, BANKS
 from ...programs.protocols.relevance import FILE as RELEVANCE
@@ -299,7 +299,7 @@ def _metric_lines(metrics: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _relevance(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
-    config = inputs_of(folder).checked("relevance is written with the texts that were judged")
+    config = find_inputs(folder).check("relevance is written with the texts that were judged")
     data = load_collection(config.data, config.run.limit)
     judgements = []
     for row in _read(read_relevance, folder / RELEVANCE):

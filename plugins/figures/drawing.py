@@ -22,11 +22,11 @@ from ...programs.analysis.compare_runs import (
 from ...programs.analysis.tables.leaderboards import name_judges
 from ...programs.protocols.scoreboard import LENGTH
 from ...programs.protocols.table import meaning
-from ...programs.scoring.corrected import corrected_scores
+from ...programs.scoring.corrected import correct_scores
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import (
     TopicScores,
-    merged,
+    merge_sources,
     note_other_instruments,
     topic_scores,
 )
@@ -114,7 +114,7 @@ class _Scores:
 def _read(paths: Sequence[Path], problems: Problems, measure: str | None) -> _Scores:
     if len(paths) > 1:
         note_other_instruments(paths, problems)
-    scores = merged(paths, [topic_scores(path, problems) for path in paths])
+    scores = merge_sources(paths, [topic_scores(path, problems) for path in paths])
     name = _choose(measure, scores.values, " and ".join(map(str, paths)))
     return _Scores(paths, problems, scores, name, compare_scores(scores, name))
 
@@ -134,7 +134,7 @@ def _leaderboard(scores: _Scores, labels: Path | None, width: float) -> tuple[Fi
     rows = [row for row in scores.compared["runs"] if row["mean"] is not None]
     if not rows:
         raise InputError(f"{scores.paths[0]}: no run has a mean {scores.measure}")
-    corrected = {} if labels is None else _corrected(scores, labels)
+    corrected = {} if labels is None else _correct(scores, labels)
     leading = find_leading_runs(scores.compared)
     figure = panels.draw_forest(rows, leading, corrected, scores.measure, width)
     caption = f"Mean {scores.about}, with {LEVEL:.0%} intervals over topics."
@@ -151,12 +151,12 @@ def _leaderboard(scores: _Scores, labels: Path | None, width: float) -> tuple[Fi
     return figure, caption
 
 
-def _corrected(scores: _Scores, labels: Path) -> dict[str, panels.CorrectedMean]:
+def _correct(scores: _Scores, labels: Path) -> dict[str, panels.CorrectedMean]:
     """By run the score corrected with people's labels, and its interval over topics."""
     if len(scores.paths) > 1:
         raise InputError(f"--labels {labels}: corrects one result, {len(scores.paths)} are given")
     (path,) = scores.paths
-    found = corrected_scores(path, labels, scores.problems, ignore_others=True).scores
+    found = correct_scores(path, labels, scores.problems, ignore_others=True).scores
     of_runs = {}
     for one in found:
         if one.measure == scores.measure and (mean := one.corrected) is not None:

@@ -23,11 +23,11 @@ from ...evaluation.samples.reading import ANSWER, CONTEXTS, QUESTION, Sample, ma
 from ...programs.analysis.answers.summaries import standing
 from ...programs.analysis.answers.views import AnswerView, Judged, read_answer_views
 from ...programs.config.base import program_names
-from ...programs.config.reading import dotted, load_config
+from ...programs.config.reading import load_config, name_settings
 from ...programs.config.sections import Config
 from ...programs.engine.dry_run import forecast_calls
-from ...programs.engine.panel import Panel, budget_of, check_judges, check_prices, open_cache
-from ...programs.protocols.table import chosen
+from ...programs.engine.panel import Panel, check_judges, check_prices, make_budget, open_cache
+from ...programs.protocols.table import choose
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...records.reading.problems import InputError, Problems, cell, did_you_mean
@@ -172,7 +172,7 @@ class Rounds:
         if isinstance(model, Mapping):  # a whole entry
             self._given["models.default"] = dict(model)
         self._config = self._make_config({}, Path("results"))
-        names = [name for one in chosen(programs) for name in one.judges_of(self._config)]
+        names = [name for one in choose(programs) for name in one.judges_of(self._config)]
         check_prices(self._config, names)
         check_judges(self._config, names)
         self._names = names
@@ -296,16 +296,16 @@ class Rounds:
         if self._panel is None:
             self._home = Path(mkdtemp(prefix="nuggetjudge-"))
             finalize(self, partial(shutil.rmtree, self._home, ignore_errors=True))
-            config = self._config.changed("run", out=self._home)
+            config = self._config.change("run", out=self._home)
             cache = open_cache(config, self._names)
             if cache is not None:
                 finalize(self, cache.close)
-            self._panel = Panel(config, cache=cache, budget=budget_of(config))
+            self._panel = Panel(config, cache=cache, budget=make_budget(config))
         return self._panel
 
     def _make_config(self, data: Mapping[str, Path], out: Path) -> Config:
         ours = {**select_files(self._programs, data), **get_defaults(self._programs, data)}
-        settings = dotted({**ours, **self._given, "out": out})
+        settings = name_settings({**ours, **self._given, "out": out})
         return load_config(None, settings, model=self._model)
 
 
@@ -417,7 +417,7 @@ def _giving(measure: str, given: Sequence[str]) -> list[str]:
     Raises: InputError for a measure of none of them, or of other programs.
     """
     known = [name for name in program_names() if name not in _NO_ANSWERS]
-    shown = {one.name: one.shown for one in chosen([*dict.fromkeys((*known, *given))])}
+    shown = {one.name: one.shown for one in choose([*dict.fromkeys((*known, *given))])}
     name = measure.partition("@")[0]
     giving = [program for program in shown if name in shown[program]]
     if given and (set(given) & set(giving) or not giving):

@@ -24,12 +24,12 @@ from ...programs.analysis.tables.words import (
     get_interval,
     write_estimate,
 )
-from ...programs.engine.folders import inputs_of
+from ...programs.engine.folders import find_inputs
 from ...programs.engine.manifest import read_manifest
 from ...programs.inputs import load_collection
-from ...programs.protocols.judged_files import judged_file, scale_of
+from ...programs.protocols.judged_files import find_file_scale, find_judged_file
 from ...programs.protocols.program import Folder
-from ...programs.protocols.table import chosen, programs
+from ...programs.protocols.table import choose, programs
 from ...programs.scoring.topic_scores import TopicScores, topic_scores
 from ...records.kinds import LabelFile
 from ...records.labels import read_labels
@@ -68,7 +68,7 @@ def audit_results(
     names = [name for name in first.programs if name in second.programs]
     scores = [topic_scores(path, problems) for path in (results, again)]
     rows = []
-    for program in chosen(names):
+    for program in choose(names):
         shared = scores[0].values.keys() & scores[1].values.keys()
         measure = next((each for each in program.shown if each in shared), None)
         if measure is not None and first.file(program.judged) is not None:
@@ -201,9 +201,9 @@ def _top(
 
 def _agreements(paths: tuple[Path, Path], kind: str) -> dict[str, dict[str, Any]]:
     """By run, of the cells that both judges labelled: how many, the share alike, kappa."""
-    scale = scale_of(*paths, kind=kind)
+    scale = find_file_scale(*paths, kind=kind)
     files: list[LabelFile] = [
-        read_labels(judged_file(path, kind), Problems(), scale=scale) for path in paths
+        read_labels(find_judged_file(path, kind), Problems(), scale=scale) for path in paths
     ]
     of_runs = [i for i, n in enumerate(files[0].key_names) if n in ("run_id", "opponent_id")]
     by_run: dict[str, list[tuple[str, str]]] = {}
@@ -253,11 +253,11 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
 
     Raises: InputError where inputs have changed or gone, and for a folder without answers.
     """
-    config = inputs_of(results).checked("without it the sample cannot be judged again")
+    config = find_inputs(results).check("without it the sample cannot be judged again")
     manifest = read_manifest(results)
     if not manifest["data"].get("run_ids"):
         raise InputError(f"{results}: has no runs, so no order of them to audit")
-    names = [one.name for one in chosen(config.program) if one.shown]  # others order no runs
+    names = [one.name for one in choose(config.program) if one.shown]  # others order no runs
     if not names:
         raise InputError(f"{results}: {', '.join(config.program)} orders no runs")
     ids = list(manifest["data"]["topic_ids"])

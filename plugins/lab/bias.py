@@ -28,7 +28,7 @@ from ...programs.analysis.tables.words import (
     name_level,
     write_estimate,
 )
-from ...programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder
+from ...programs.protocols.judged_files import are_ordered, find_judged_file, kind_of_folder
 from ...programs.scoring.human_labels import human_labels
 from ...records.reading.problems import InputError, Problems
 from ...views.numbers import format_given
@@ -113,7 +113,7 @@ def judge_errors(
     Raises: InputError if nothing can be compared, or the labels have no order.
     """
     if human.is_dir():
-        human = judged_file(human, kind or kind_of_folder(human))
+        human = find_judged_file(human, kind or kind_of_folder(human))
     items, by_people = human_labels(judged, human, problems, where or {}, ignore_others=True)
     if not are_ordered(items.kind, items.scale, judged, human):
         raise InputError(f"{human}: no label is better than another, so none is too high or low")

@@ -251,14 +251,14 @@ def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fi
     products = np.zeros((len(names), x.shape[1]))
     np.add.at(squares, of_row, x[:, :, None] * x[:, None, :])
     np.add.at(products, of_row, x * target[:, None])
-    solution = _solved(squares.sum(axis=0)[None], products.sum(axis=0)[None])[0]
+    solution = _solve(squares.sum(axis=0)[None], products.sum(axis=0)[None])[0]
     if np.isnan(solution).any():
         return None
-    without = _solved(squares.sum(axis=0) - squares, products.sum(axis=0) - products)
+    without = _solve(squares.sum(axis=0) - squares, products.sum(axis=0) - products)
     return Fit(solution / size, without / size, len(x))
 
 
-def _solved(squares: Floats, products: Floats) -> Floats:
+def _solve(squares: Floats, products: Floats) -> Floats:
     """(m, k) the solutions of m systems; nan where one has none."""
     solutions = np.full(products.shape, np.nan)
     values = np.linalg.eigvalsh(squares)

@@ -17,7 +17,7 @@ from ...judges.lexical.overlap import content_words, recall
 from ...metrics.inference import Draws, Interval, resampling
 from ...programs.analysis.tables.words import get_interval, write_share
 from ...programs.config.sections import Config
-from ...programs.engine.folders import inputs_of
+from ...programs.engine.folders import find_inputs
 from ...programs.engine.session import Session, run_session
 from ...programs.inputs import load_collection
 from ...programs.pipelines.searching import PipelineCorpus
@@ -152,7 +152,7 @@ def refound(
 
     Raises: InputError for a folder that cannot be used; as `run_session`.
     """
-    config = inputs_of(folder).checked("nothing can be searched as it was")
+    config = find_inputs(folder).check("nothing can be searched as it was")
     if scope is not None:
         searched = config.evidence.model_copy(update={"scope": tuple(scope)})
         config = config.model_copy(update={"evidence": searched})

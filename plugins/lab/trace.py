@@ -22,7 +22,7 @@ from ...cli.stopping import open_results
 from ...cli.tables import cell, write_objects, write_text
 from ...judges.table import judge_names
 from ...programs.config.sections import Config
-from ...programs.engine.manifest import config_of
+from ...programs.engine.manifest import read_config_of
 from ...records.reading.problems import InputError
 from ...records.traces import ItemTrace, Step, TraceFilter, read_folder_traces
 from ...views.terminal import Terminal
@@ -184,7 +184,7 @@ class Prices:
     def __init__(self, folder: Path) -> None:
         self._config: Config | None = None
         with suppress(InputError):  # results without their manifest, or of a package that is gone
-            self._config = config_of(folder)
+            self._config = read_config_of(folder)
         self._price = cache(self._find_price)
 
     def find_cost(self, step: Step) -> float | None:
@@ -199,7 +199,7 @@ class Prices:
         """The price of what answers for a judge; members of a jury must share it."""
         if self._config is None or judge not in judge_names():
             return None
-        prices = {get_price(model) for _, model in self._config.models_of(judge)}
+        prices = {get_price(model) for _, model in self._config.get_models(judge)}
         return prices.pop() if len(prices) == 1 else None
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from ...programs.config.pipelines import AnyStep
 from ...programs.config.sections import Config
-from ...programs.engine.folders import inputs_of
+from ...programs.engine.folders import find_inputs
 from ...programs.engine.manifest import input_files
 from ...programs.engine.results import MANIFEST
 from ...records.reading.problems import InputError, did_you_mean
@@ -94,7 +94,7 @@ class Folder:
             what = f"there is {', '.join(there[:10])}{meant}" if there else "evaluate makes one"
             raise InputError(f"results {name}: no finished results there; {what}")
         self._check_all(path, f"results {name}")
-        self.check(inputs_of(path).config, str(name))
+        self.check(find_inputs(path).config, str(name))
         return path
 
     def _check_all(self, folder: Path, what: str) -> None:

@@ -14,8 +14,8 @@ from ...backends.config import Price
 from ...backends.errors import JudgeError
 from ...backends.loop import Stop, run_async
 from ...programs.config.sections import Config, DataConfig
-from ...programs.engine.panel import budget_of, check_prices
-from ...programs.engine.spending import Estimate, alias_of
+from ...programs.engine.panel import check_prices, make_budget
+from ...programs.engine.spending import Estimate, show_alias
 from ...programs.run import forecast, models_asked
 from ...records.reading.problems import InputError
 from .folder import Folder
@@ -209,8 +209,8 @@ class Session:
         models = config.models or {"default": config.model("default")}
         self.config = config.model_copy(update={"models": models})
         self.folder = Folder(root)
-        self.budget = SessionBudget(budget_of(config))
-        self._free = {alias_of(a, m) for a, m in models.items() if m.way in _HERE}
+        self.budget = SessionBudget(make_budget(config))
+        self._free = {show_alias(a, m) for a, m in models.items() if m.way in _HERE}
         if config.run.executor != "local":
             raise InputError(f"run.executor: {config.run.executor}: wanted local, for a server")
         paid = [alias for alias, model in models.items() if model.way not in _HERE]
@@ -252,8 +252,8 @@ class Session:
 
     def name_model(self, config: Config) -> str:
         """Who judges, in words."""
-        models = models_asked(config) if config.program else config.models_of("support")
-        return ", ".join(dict.fromkeys(alias_of(*each) for each in models))
+        models = models_asked(config) if config.program else config.get_models("support")
+        return ", ".join(dict.fromkeys(show_alias(*each) for each in models))
 
     async def expected(self, config: Config) -> Sequence[Estimate]:
         """What a run of a config would ask, as if nothing were kept."""

@@ -31,7 +31,7 @@ from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import run_names, topic_scores
 from ...records.judgements import Unjudged as Lost
-from ...records.kinds import declared_kinds
+from ...records.kinds import load_kinds
 from ...records.reading.problems import InputError, Problems
 from .replies import (
     Answer,
@@ -93,7 +93,7 @@ def read_judgements(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Pi
 
 def find_missing(pieces: Iterable[Piece]) -> list[Piece]:
     """Nuggets and key points that the answer does not state, or states in part."""
-    best = {one.labels[-1] for one in declared_kinds().values() if "run_id" in one.key}
+    best = {one.labels[-1] for one in load_kinds().values() if "run_id" in one.key}
     return [p for p in pieces if p.what in point_units() and p.label and p.label not in best]
 
 

@@ -24,7 +24,7 @@ from ...programs.engine.stage import Pending, Work
 from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, pip_install
 from .sharing import Allowance, Deal, Lease, Leases
-from .worker import packed
+from .worker import pack
 
 if TYPE_CHECKING:
     from .worker import Report
@@ -123,7 +123,7 @@ class _StageOnRay:
         self._executor, self._work, self._deal = executor, work, deal
         self._number = number
         self._leases = executor.leases
-        self._ask = packed(work.stage.ask, executor.panel)
+        self._ask = pack(work.stage.ask, executor.panel)
 
     async def finish(self) -> None:
         """Judge everything."""
@@ -307,7 +307,7 @@ def _room(run: RunSection, resources: Mapping[str, float]) -> int:
 
 
 def _part(config: Config, number: int, n: int) -> Config:
-    config = config.changed(
+    config = config.change(
         "run",
         executor="local",
         concurrency=(config.run.concurrency + number) // n,

@@ -17,7 +17,7 @@ from ...backends.cache import ReplyCache
 from ...judges.base import Judge
 from ...programs.config.sections import Config
 from ...programs.engine.panel import Panel, open_cache
-from ...programs.engine.stage import Ask, Item, outcome_of
+from ...programs.engine.stage import Ask, Item, judge_item
 from ...records.judgements import Outcome
 from .sharing import Allowance
 
@@ -76,7 +76,7 @@ class Worker:
         self._panel.trust(trusted)
         if acts:
             self._panel.keep_replies()
-        self._ask, self._number = unpacked(ask, self._panel), number
+        self._ask, self._number = unpack(ask, self._panel), number
 
     async def exchange(
         self, stage: int, new: Sequence[tuple[int, Item]], allowance: Allowance
@@ -122,7 +122,7 @@ class Worker:
     async def _judge(self, ask: Ask, number: int, item: Item) -> None:
         try:
             async with self._slots:
-                outcome = await outcome_of(ask, item)
+                outcome = await judge_item(ask, item)
             if outcome.steps and self._cache is not None:
                 self._cache.settle()
             self._finished.append((number, outcome))
@@ -143,7 +143,7 @@ class Worker:
                 event.clear()
 
 
-def packed(ask: Ask, panel: Panel) -> bytes:
+def pack(ask: Ask, panel: Panel) -> bytes:
     """What `unpacked` makes a function of that asks the judges of another panel.
 
     Bytes for a process of the same run, which code can be in: they are never kept.
@@ -159,7 +159,7 @@ def packed(ask: Ask, panel: Panel) -> bytes:
     return stream.getvalue()
 
 
-def unpacked(ask: bytes, panel: Panel) -> Ask:
+def unpack(ask: bytes, panel: Panel) -> Ask:
     """The function, asking the judges of this panel."""
 
     class Unpickler(pickle.Unpickler):

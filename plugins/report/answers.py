@@ -12,7 +12,7 @@ from ...programs.analysis.answers.answer_text import find_lexical_judges
 from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.judgements import ITEM, TopicFiles
 from ...programs.protocols.program import Folder, Program
-from ...programs.protocols.table import chosen, point_units
+from ...programs.protocols.table import choose, point_units
 from ...records.questions import HIGHEST_RATING
 from ...records.reading.fields import stem
 from ...records.reading.problems import Problems
@@ -123,7 +123,7 @@ def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
     """The matrices that a results folder has. Raises: InputError for a file that is broken."""
     folder = Folder(path, problems)
     files = TopicFiles(folder.file, Problems())
-    for program in chosen(folder.programs):
+    for program in choose(folder.programs):
         if program.matrix and folder.file(program.judged) is not None:
             yield _matrix(program, program.labels(path), files)
     if "coverage" in folder.programs:

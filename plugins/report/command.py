@@ -10,7 +10,7 @@ import typer
 
 from ...cli.signatures import ExistingPath, Folder, OptionRules
 from ...cli.stopping import list_problems
-from ...cli.tables import shown
+from ...cli.tables import escape
 
 
 def report(
@@ -46,4 +46,4 @@ def report(
     source = Source(folders, problems, labels=labels or [], named=results)
     write_report(source, out, Wanted(texts, max_mb))
     list_problems(problems)
-    sys.stdout.write(f"{shown(str(out)) if sys.stdout.isatty() else out}\n")
+    sys.stdout.write(f"{escape(str(out)) if sys.stdout.isatty() else out}\n")

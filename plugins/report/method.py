@@ -9,8 +9,8 @@ from typing import Any
 
 from ...metrics.inference import EXACT_TOPICS, LEVEL
 from ...programs.engine.folders import CHANGED as HAS_CHANGED
-from ...programs.engine.folders import inputs_of
-from ...programs.engine.manifest import config_of
+from ...programs.engine.folders import find_inputs
+from ...programs.engine.manifest import read_config_of
 from ...programs.engine.spending import Spent, cost_in_all, read_spending
 from ...programs.protocols.table import meaning, programs
 from ...programs.scoring.result import Result
@@ -22,7 +22,7 @@ SAME, CHANGED, GONE = "the same", "changed", "not there"
 
 def input_states(result: Result) -> list[tuple[str, str, str]]:
     """Each input of a run: its path, its SHA-256 then, and what has become of it."""
-    changed = inputs_of(result.folder).changed
+    changed = find_inputs(result.folder).changed
     return [
         (path, digest, _state(changed.get(path)))
         for path, digest in result.manifest.get("inputs", {}).items()
@@ -136,7 +136,7 @@ def _yaml(result: Result) -> str:
     import yaml
 
     try:
-        config = config_of(result.folder).model_dump(mode="json", by_alias=True)
+        config = read_config_of(result.folder).model_dump(mode="json", by_alias=True)
     except InputError:
         config = result.manifest["config"]
     text: str = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)

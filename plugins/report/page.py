@@ -20,7 +20,7 @@ from typing import Any
 
 from ...programs.protocols.judgements import Words
 from ...programs.protocols.program import Folder
-from ...programs.protocols.table import chosen, programs
+from ...programs.protocols.table import choose, programs
 from ...records.reading.problems import InputError, Problems
 from ...records.writing import NewFile, remove, rename
 from .packing import json_text, pack_cells
@@ -190,7 +190,7 @@ def _kinds(source: Source) -> dict[str, Any]:
     """How people read what programs judged, by program."""
     kinds = {one.name: one.words for one in programs() if one.words is not None}
     for path in source.paths:
-        for one in chosen(Folder(path, Problems()).programs):
+        for one in choose(Folder(path, Problems()).programs):
             labels = one.labels(path) if one.matrix and one.name not in kinds else ()
             if labels:
                 kinds[one.name] = Words.plain(one.name, labels)

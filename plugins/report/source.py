@@ -14,12 +14,12 @@ from ...programs.analysis.compare import compare_judges
 from ...programs.analysis.compare_runs import PRIMARY, compare_scores
 from ...programs.protocols.judged_files import kinds_in
 from ...programs.protocols.scoreboard import LENGTH
-from ...programs.scoring.corrected import corrected_scores
+from ...programs.scoring.corrected import correct_scores
 from ...programs.scoring.corrected_measure import CorrectedScore
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import (
     TopicScores,
-    merged,
+    merge_sources,
     note_other_instruments,
     run_names,
     topic_scores,
@@ -78,7 +78,7 @@ class Source:
     def scores(self) -> TopicScores:
         """Scores by topic of all runs; of one name in two folders as `run@folder`."""
         note_other_instruments(self.paths, self.problems)
-        return merged(self.paths, self._by_folder)
+        return merge_sources(self.paths, self._by_folder)
 
     @cached_property
     def _by_folder(self) -> list[TopicScores]:
@@ -158,7 +158,7 @@ class Source:
         of_folders = zip(self.paths, self.names, strict=True) if self.labels else ()
         for (path, names), labels in product(of_folders, self.labels):
             try:
-                scores = corrected_scores(path, labels, self.problems, ignore_others=True)
+                scores = correct_scores(path, labels, self.problems, ignore_others=True)
             except InputError as error:
                 self._not_corrected = str(error).replace(str(path), str(self.name_path(path)))
                 continue

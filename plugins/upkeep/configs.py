@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ...cli.flags import ParsedSettings, settings
 from ...cli.options import ApiBase, AsJson, Model, read_pairs
 from ...cli.signatures import OptionRules
-from ...cli.tables import shown, write_note, write_objects
+from ...cli.tables import escape, write_note, write_objects
 from ...records.reading.problems import InputError
 
 if TYPE_CHECKING:
@@ -54,19 +54,19 @@ def export_config(
     """
     import yaml
 
-    from ...programs.engine.manifest import config_of
+    from ...programs.engine.manifest import read_config_of
 
     if what is None or not Path(what).is_dir():
         config = given.config_of(what)
     elif given.is_empty:
-        config = config_of(Path(what))
+        config = read_config_of(Path(what))
     else:
         raise InputError(
             f"{what}: is a finished run, which --config, --model and --set cannot change"
         )
     data = config.model_dump(mode="json", by_alias=True)
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-    sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
+    sys.stdout.write(escape(text) if sys.stdout.isatty() else text)
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"  # which the package ships
@@ -162,7 +162,7 @@ def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -
     for key, value in named.items():
         if key != "runs" and not Path(value).is_file():  # `runs` may be a pattern: checked below
             raise InputError(f"--{key} {value}: no such file")
-    files = {**_found(folder), **named}
+    files = {**_find_files(folder), **named}
     has_nuggets, has_support = not files.keys().isdisjoint(_FOR_NUGGETS), "passages" in files
     is_open = not has_nuggets and not has_support  # nothing says what can be judged: offer both
     tasks = [*["nuggets"] * (has_nuggets or is_open), *["support"] * (has_support or is_open)]
@@ -173,7 +173,7 @@ def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -
     write_note("\n".join(steps) + "\n")
 
 
-def _found(folder: Path) -> dict[str, str]:
+def _find_files(folder: Path) -> dict[str, str]:
     """The files in a folder that have a usual name."""
     there = {each.key: [folder / name for name in each.names] for each in _INPUTS}
     return {
@@ -294,16 +294,16 @@ def prompt(
         write_note(f"From an example, since --item does not give it: {', '.join(missing)}\n")
     for i, each in enumerate(prompts):
         text = ("\n" if i else "") + _text(each, has_schema=schema)
-        sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
+        sys.stdout.write(escape(text) if sys.stdout.isatty() else text)
 
 
 def _list_judges(given: ParsedSettings, *, as_json: bool) -> None:
-    from ...programs.prompts import judge_fields, known_judges
+    from ...programs.prompts import judge_fields, list_judges
     from ...views.printing import print_view
     from ...views.table import Column, Kind, Row, Table, View
 
     config = given.config()
-    fields = {name: judge_fields(config, name) for name in known_judges()}
+    fields = {name: judge_fields(config, name) for name in list_judges()}
     if as_json:
         write_objects({"judge": name, "fields": list(each)} for name, each in fields.items())
         return

@@ -154,10 +154,10 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 def _vectors(folder: Path | None, *, clear: bool) -> None:
     """What encoders made, where there is any of it."""
     from ...backends.cache import default_folder
-    from ...retrieval.encoders import FOLDER, clear_vectors, stored_vectors
+    from ...retrieval.encoders import FOLDER, clear_vectors, count_vectors
 
     where = folder or default_folder(FOLDER)
-    n, size = stored_vectors(where)
+    n, size = count_vectors(where)
     if clear and n:
         clear_vectors(where)
         write_text(f"{n:,} vectors forgotten\n")

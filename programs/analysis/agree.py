@@ -19,7 +19,13 @@ from ...records.scores import read_scores
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
 from ..inputs import ORACLES
-from ..protocols.judged_files import are_ordered, judged_file, judged_kinds, kinds_in, scale_in
+from ..protocols.judged_files import (
+    are_ordered,
+    find_judged_file,
+    kinds_in,
+    list_judged_kinds,
+    scale_in,
+)
 from ..protocols.table import is_of_answered
 from .agree_labels import agree_annotators, agree_labels, plain
 
@@ -71,8 +77,10 @@ def agree(
         `run_aliases` lists them.
     Raises: InputError if nothing can be compared, or the labels are not of one scale.
     """
-    if kind not in (None, *judged_kinds(), SCORES):
-        raise InputError(f"--kind {kind}: wanted one of {', '.join((*judged_kinds(), SCORES))}")
+    if kind not in (None, *list_judged_kinds(), SCORES):
+        raise InputError(
+            f"--kind {kind}: wanted one of {', '.join((*list_judged_kinds(), SCORES))}"
+        )
     if judged is None:
         if human.is_dir():
             raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")
@@ -171,7 +179,7 @@ def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]])
 
 def _in_folder(path: Path, kind: str) -> Path:
     if kind != SCORES or not path.is_dir():
-        return judged_file(path, kind)
+        return find_judged_file(path, kind)
     return path / "scores.jsonl"
 
 

@@ -25,7 +25,7 @@ from ...records.kinds import (
     check_labelled,
     check_same_things,
     find_kind,
-    known_scale,
+    find_scale,
 )
 from ...records.labels import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError
@@ -46,7 +46,7 @@ def agree_labels(
         check_labelled(other, judged)
         raise InputError(f"{human} and {judged}: no cell in common{_why_none(truth, cells)}")
     beware = check_scales(truth, other, human, judged)
-    scale, topics = join_scales(truth.scale, other.scale), topics_of(shared, truth.key_names)
+    scale, topics = join_scales(truth.scale, other.scale), get_topics(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
     pairs = agreement(*labels, scale)
     verified = measure_verification(other.votes, cells, truth.cells, shared, topics, draws)
@@ -100,10 +100,10 @@ def join_scales(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]
     if set(shorter) <= set(longer):
         return longer
     both = tuple(dict.fromkeys((*one, *other)))
-    return known_scale("other", set(both)) or both
+    return find_scale("other", set(both)) or both
 
 
-def topics_of(cells: Sequence[Cell], key_names: Sequence[str]) -> list[str] | None:
+def get_topics(cells: Sequence[Cell], key_names: Sequence[str]) -> list[str] | None:
     """The topic of each cell; None where cells have none."""
     if "topic_id" not in key_names:
         return None
@@ -134,7 +134,7 @@ def _annotators(
     if len(names) < 2:
         return None
     ratings = [[labels.annotations[cell].get(name) for cell in items] for name in names]
-    topics = topics_of(items, labels.key_names)
+    topics = get_topics(items, labels.key_names)
     among = reliability(ratings, scale)
     intervals = reliability_intervals(among, ratings, scale, topics, **draws)
     fields = {
@@ -151,13 +151,13 @@ def _annotators(
         fields["judge"] = {
             **asdict(with_each),
             "by_annotator": dict(zip(names, by_annotator, strict=True)),
-            "pooled": _pooled(verdicts, ratings, scale, topics, draws),
+            "pooled": _pool(verdicts, ratings, scale, topics, draws),
             "intervals": plain(pairwise_intervals(with_each, pairs, scale, topics, **draws)),
         }
     return fields
 
 
-def _pooled(
+def _pool(
     verdicts: Sequence[str],
     ratings: Sequence[Sequence[str | None]],
     scale: Sequence[str],
@@ -204,7 +204,7 @@ def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) 
         not (0, 1) against how well (0 to 5).
     """
     scales = {human: truth.scale, judged: other.scale}
-    both = " and ".join(f"{path} has {_named(scale)}" for path, scale in scales.items())
+    both = " and ".join(f"{path} has {_name_scale(scale)}" for path, scale in scales.items())
     if not set(truth.scale) & set(other.scale):
         raise InputError(f"{both}: no label in common; {_CUT}")
     kind = find_kind(truth.kind)
@@ -226,7 +226,7 @@ def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) 
     return None
 
 
-def _named(scale: Sequence[str]) -> str:
+def _name_scale(scale: Sequence[str]) -> str:
     is_range = len(scale) > 2 and all(label.lstrip("-").isdecimal() for label in scale)
     if is_range:
         return f"{scale[0]} to {scale[-1]}"

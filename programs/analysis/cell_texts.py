@@ -13,9 +13,9 @@ from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ..config.sections import Config
-from ..engine.folders import inputs_of
+from ..engine.folders import find_inputs
 from ..protocols.items import load_items
-from ..protocols.judged_files import judged_by, judged_file, scale_in
+from ..protocols.judged_files import find_judged_file, find_task, scale_in
 from ..protocols.judgements import OPTIONAL, REMARKS, TEXTS, row_texts, text_fields
 from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs
@@ -54,7 +54,7 @@ def list_texts(path: Path, kind: str) -> tuple[str, ...]:
     """
     if (scale := scale_in(path, kind=kind)) is not None:
         return scale.inputs
-    program = judged_by(path, kind) if path.is_dir() else None
+    program = find_task(path, kind) if path.is_dir() else None
     of_kind = (one.reads for one in programs() if one.kind == kind)
     return program.reads if program is not None else next(of_kind, ())
 
@@ -71,7 +71,7 @@ def cell_texts(
     """
     wanted = set(cells)
     texts_of: dict[Cell, Texts] = {cell: {} for cell in cells}
-    for cell, texts in _of_file(judged_file(path, kind)):
+    for cell, texts in _of_file(find_judged_file(path, kind)):
         if cell in wanted:
             _add(texts_of[cell], texts)
     needed = {*list_texts(path, kind)} - {*OPTIONAL}
@@ -96,8 +96,8 @@ def _of_file(path: Path) -> CellTexts:
 def _of_inputs(folder: Path, kind: str, wanted: Collection[Cell], problems: Problems) -> CellTexts:
     """The texts of a results folder's cells in the files that were judged."""
     try:
-        config = inputs_of(folder).checked("its texts are not shown")
-        file = judged_file(folder, kind)
+        config = find_inputs(folder).check("its texts are not shown")
+        file = find_judged_file(folder, kind)
         for program in programs():
             if program.judged == file.name:
                 yield from program.texts(config, folder, wanted)
@@ -130,7 +130,7 @@ def read_judge_items(
     if source.is_dir() or (kind in kinds and not config.items.fields):
         if kind in kinds and kinds[kind] != judge.kind:
             raise InputError(f"{source}: holds {kind}, which is not what {judge.name} judges")
-        items = _judged(source, judge, problems)
+        items = _read_judged(source, judge, problems)
     else:
         data = config.data.model_copy(update={"items": source})
         run = config.run.model_copy(update={"limit": None})
@@ -158,7 +158,7 @@ def _kind(source: Path) -> str:
         return ""
 
 
-def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]:
+def _read_judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]:
     """The cells that were judged, with the texts of their file or of the inputs it names."""
     judged = read_judged(source, judge.kind, problems)
     texts = cell_texts(source, judge.kind, judged.cells, problems)
@@ -178,7 +178,7 @@ def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]
 
 def _questions(folder: Path) -> dict[str, str]:
     """What the user wants, by topic, as a judge is given it; judgements lack the background."""
-    inputs = inputs_of(folder)
+    inputs = find_inputs(folder)
     path = inputs.config.data.topics
     if path is None or str(path) in inputs.changed:
         return {}

@@ -11,11 +11,11 @@ from typing import Any, Unpack
 from ...metrics import kendall_tau
 from ...metrics.inference import Draws
 from ...records.kinds import Cell, LabelFile, file_kind
-from ...records.labels import read_labels, renamed, with_run_names
+from ...records.labels import read_labels, rename_runs, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
-from ..protocols.judged_files import are_ordered, judged_file, scale_of
+from ..protocols.judged_files import are_ordered, find_file_scale, find_judged_file
 from ..protocols.program import Folder
 from ..protocols.scoreboard import Scoreboard
 from ..protocols.table import programs
@@ -130,8 +130,10 @@ def compare_judges(
     if kind == "scores":
         raise InputError(f"{one} and {other}: scores have no cells; judge agree compares them")
     # `agree` has read both and listed what is wrong with them.
-    scale = scale_of(one, other, kind=kind)
-    files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
+    scale = find_file_scale(one, other, kind=kind)
+    files = [
+        read_labels(find_judged_file(path, kind), Problems(), scale=scale) for path in (one, other)
+    ]
     aliases = agreement["run_aliases"]
     files[1] = with_run_names(files[1], aliases)
     truth, judged = (file.cells for file in files)
@@ -165,7 +167,7 @@ def _flip_rows(
 ) -> list[dict[str, Any]]:
     first, second = files
     back = {run: name for name, run in aliases.items()}
-    named = [renamed(cell, second.key_names, back) for cell in flips]
+    named = [rename_runs(cell, second.key_names, back) for cell in flips]
     texts = cell_texts(paths[0], first.kind, flips, problems)
     other_texts = cell_texts(paths[1], second.kind, named, problems)
     rows = []
@@ -195,9 +197,9 @@ def _ranking(
         for run, topic in Folder(path, Problems()).not_made
     ]
     for path, of_file in zip(paths, ({}, aliases), strict=True):
-        file = judged_file(path, files[0].kind)
+        file = find_judged_file(path, files[0].kind)
         back = {run: name for name, run in of_file.items()}
-        cells = {cell: renamed(cell, files[0].key_names, back) for cell in shared}
+        cells = {cell: rename_runs(cell, files[0].key_names, back) for cell in shared}
         lost = [(back.get(run, run), topic) for run, topic in unmade]
         boards = [
             _means(file, {cells[c]: one.cells[c] for c in shared}, of_file, lost) for one in files

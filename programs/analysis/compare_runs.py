@@ -16,9 +16,9 @@ from ...metrics.inference import (
     LEVEL,
     Draws,
     PairedTest,
+    compare_pairs,
     holm,
     mean_intervals,
-    paired_tests,
     randomised_hsd,
 )
 from ...metrics.inference import N_PERMUTATIONS as RESAMPLES
@@ -28,7 +28,7 @@ from ...records.rows import ScoreRow
 from ..protocols.table import meaning
 from ..scoring.topic_scores import (
     TopicScores,
-    merged,
+    merge_sources,
     note_other_instruments,
     runs_in_both,
     topic_scores,
@@ -76,7 +76,7 @@ def compare_runs(
     scores_of = [topic_scores(path, problems) for path in sources]
     if len(sources) > 1:
         note_other_instruments(sources, problems)
-    scores = merged(sources, scores_of)
+    scores = merge_sources(sources, scores_of)
     run_ids = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
     chosen = list(dict.fromkeys(runs)) or run_ids
     names = " and ".join(map(str, sources))
@@ -309,7 +309,7 @@ def find_differences(
 def _test_pairs(table: Floats, options: Draws) -> list[PairedTest]:
     pairs = list(combinations(range(table.shape[1]), 2))
     differences = np.array([table[:, i] - table[:, j] for i, j in pairs])
-    return paired_tests(differences.reshape(len(pairs), len(table)), **options)
+    return compare_pairs(differences.reshape(len(pairs), len(table)), **options)
 
 
 def _correct_by_holm(p_values: Sequence[float | None]) -> list[float | None]:

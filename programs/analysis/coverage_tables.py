@@ -205,7 +205,7 @@ def _with_interval(
     plain = _plain_tau(*sides)
     if plain.tau.value is None:
         return plain
-    runs = _paired(*sides)
+    runs = _pair_runs(*sides)
     cells = _cells(reports, runs), _cells(contexts, runs)
     means: dict[str, Any] = {
         "truth_runs": _values(sides[0], runs),
@@ -216,7 +216,7 @@ def _with_interval(
 
 
 def _plain_tau(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> RunTau:
-    runs = _paired(truth, judged)
+    runs = _pair_runs(truth, judged)
     tau = None
     if len(runs) >= LEAST_RUNS:
         sides = (list(_values(side, runs).values()) for side in (truth, judged))
@@ -225,7 +225,7 @@ def _plain_tau(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) ->
     return RunTau(Interval(tau, None, None, 0), len(runs), n_unjudged)
 
 
-def _paired(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> list[str]:
+def _pair_runs(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> list[str]:
     """Runs with a value on both sides."""
     return [
         run

@@ -12,7 +12,7 @@ from ...metrics.inference import LEVEL
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ..protocols.program import Folder, Program
-from ..protocols.table import chosen, programs
+from ..protocols.table import choose, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
 from .compare_runs import (
     DRAWS,
@@ -157,7 +157,7 @@ def leaderboards(
     measure_names = dict.fromkeys(row.measure for row in means)
     check_measures(measure_names, [*measures, *([sort] if sort is not None else [])], path)
     folder = Folder(path, Problems(), topics=list(topics) if topics is not None else None)
-    scores = scores_by_topic(rows, folder, folder.topics, chosen(folder.programs))
+    scores = scores_by_topic(rows, folder, folder.topics, choose(folder.programs))
     by_run: dict[str, dict[str, ScoreRow]] = {}
     for row in means:
         by_run.setdefault(row.run_id, {})[row.measure] = row
@@ -185,7 +185,7 @@ def group_measures(
         ran: the programs that gave the measures. Without it, or where one has other measures, all
             programs are looked through.
     """
-    groups, left = _group(present, chosen(ran))
+    groups, left = _group(present, choose(ran))
     if left:
         groups, left = _group(present, programs())
     return [(program, group) for program, group in (*groups, (None, left)) if group]
@@ -234,7 +234,7 @@ def _leaderboard(
             answered[run][measure] = n_topics - row["n_unanswered"], n_topics
             if row["low"] is not None and _is_same(row["mean"], by_run[run][measure].value):
                 intervals[run][measure] = row["low"], row["high"]
-    untested, found = _tested(tested, table)
+    untested, found = _test_pairs(tested, table)
     pairs = list(combinations(tested, 2)) if found else []
     differs = {pair: _differs(p) for pair, p in zip(pairs, found.p if found else (), strict=True)}
     apart = {one: differs[one, other] for one, other in pairwise(tested) if differs}
@@ -261,7 +261,7 @@ def _leaderboard(
     )
 
 
-def _tested(runs: Sequence[str], table: Floats | None) -> tuple[str, PairDifferences | None]:
+def _test_pairs(runs: Sequence[str], table: Floats | None) -> tuple[str, PairDifferences | None]:
     """Which pairs of the runs differ, in their order; None, and why: they were not tested."""
     if table is None or len(runs) < 2:
         return "", None
@@ -290,7 +290,7 @@ def _best_first(row: ScoreRow | None, run: str) -> tuple[float, str]:
     return (1.0 if value is None else -value, run)
 
 
-def ranked(
+def rank_rows(
     rows: Sequence[ScoreRow], measures: Sequence[str], sort: str | None
 ) -> Iterator[ScoreRow]:
     """Score rows of these measures, all by default, runs in the order of the mean of `sort`."""

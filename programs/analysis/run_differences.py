@@ -101,13 +101,13 @@ def find_judgement_differences(
             continue
         matrix = next((one.matrix for one in programs() if one.kind == kind), "")
         if matrix == "points":  # all runs are asked the same ones
-            differences.append(_shared(path, kind, items, run_id, other_run_id, problems))
+            differences.append(_compare_shared(path, kind, items, run_id, other_run_id, problems))
         elif matrix == "sentences":  # each run has its own
             differences.append(_own(kind, items, run_id, other_run_id))
     return [one for one in differences if one["n"]]
 
 
-def _shared(
+def _compare_shared(
     path: Path, kind: str, items: JudgedItems, run_id: str, other_run_id: str, problems: Problems
 ) -> dict[str, Any]:
     """Items that all runs are asked: nuggets and key points."""
@@ -139,10 +139,10 @@ def _shared(
         if fields := texts.get(item.cell):
             text = next((fields[name] for name in names if name in fields), None)
             items_of_both[n] = replace(item, text=text)
-    return _flip_rows(_called(kind), items_of_both)
+    return _flip_rows(_name_kind(kind), items_of_both)
 
 
-def _called(kind: str) -> str:
+def _name_kind(kind: str) -> str:
     declared = find_kind(kind)
     return (declared and declared.many) or kind
 
@@ -197,7 +197,7 @@ def _own(kind: str, items: JudgedItems, run_id: str, other_run_id: str) -> dict[
         return {name: {label: of.get(label, 0) for label in best_first} for name, of in sides}
 
     return {
-        "what": _called(kind),
+        "what": _name_kind(kind),
         "n": sum(side.total() for side in every),
         **row(*every),
         "topics": [{"topic_id": topic, **row(*counts[topic])} for topic in sorted(counts)],

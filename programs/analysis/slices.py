@@ -15,7 +15,7 @@ from ...metrics.length import count_words
 from ...records.kinds import Cell, find_kind
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer
-from ..engine.folders import inputs_of
+from ..engine.folders import find_inputs
 from ..inputs import load_collection
 from ..protocols.judged_items import Floats, JudgedItems, Measure
 from .cell_texts import cell_texts
@@ -178,7 +178,7 @@ def _citations(path: Path, items: JudgedItems) -> Covariate:
 
 def _answers(folder: Path) -> Iterator[Answer]:
     """The answers that were judged, of files that have not changed since."""
-    config = inputs_of(folder).checked("--by citations needs the answers")
+    config = find_inputs(folder).check("--by citations needs the answers")
     return iter(load_collection(config.data, config.run.limit).answers())
 
 
@@ -192,7 +192,7 @@ def _runs(items: JudgedItems, pattern: str) -> Covariate:
 
 
 def slicer(name: str, path: Path, labels: Path, problems: Problems) -> Regroup:
-    """What makes slices of judged items in place of their runs, for `corrected_scores`.
+    """What makes slices of judged items in place of their runs, for `correct_scores`.
 
     A slice's score is the mean over the topics that it has items of, of what these earn there, each
     with its weight in the measure. Measures that count what was not judged, such as recall of
@@ -206,7 +206,7 @@ def slicer(name: str, path: Path, labels: Path, problems: Problems) -> Regroup:
     def regroup(items: JudgedItems) -> JudgedItems:
         (covariate,) = covariates([name], path, items, labels, problems)
         slices = [covariate.group(i) or "" for i in range(len(items.cells))]
-        measures = [of for of in (_sliced(m, items, slices) for m in items.measures) if of]
+        measures = [of for of in (_slice(m, items, slices) for m in items.measures) if of]
         if not measures:
             raise InputError(f"--by {name}: no measure has items of both slices")
         runs = [f"{name} {of_item}" if covariate.is_number else of_item for of_item in slices]
@@ -215,7 +215,7 @@ def slicer(name: str, path: Path, labels: Path, problems: Problems) -> Regroup:
     return regroup
 
 
-def _sliced(measure: Measure, items: JudgedItems, slices: list[str]) -> Measure | None:
+def _slice(measure: Measure, items: JudgedItems, slices: list[str]) -> Measure | None:
     """The measure with weights that sum to 1 over each slice; None: it has no items of two.
 
     `slices` (n_items,): the slice of each item; "": none.

@@ -42,7 +42,7 @@ class Section(BaseModel):
 S = TypeVar("S", bound=Section)
 
 
-def installed_sections() -> dict[str, type[Section]]:
+def load_sections() -> dict[str, type[Section]]:
     """The sections that programs of other packages bring, by their names in a config.
 
     One that cannot be imported is left out: the config that has it says that there is none.
@@ -74,7 +74,7 @@ class Input:
 
 
 @cache
-def installed_inputs() -> dict[str, Input]:
+def load_inputs() -> dict[str, Input]:
     """The inputs that programs of other packages bring, by name; left out as sections are."""
     return _load_all(INPUTS)
 
@@ -103,11 +103,11 @@ BUILT_IN = {
 
 def program_names() -> list[str]:
     """All programs, the built-in ones first."""
-    return list(dict.fromkeys((*BUILT_IN, *_installed_programs(tuple(sys.path)))))
+    return list(dict.fromkeys((*BUILT_IN, *_list_installed(tuple(sys.path)))))
 
 
 @cache  # looking through all that is installed takes longer than judging a few answers
-def _installed_programs(path: tuple[str, ...]) -> tuple[str, ...]:
+def _list_installed(path: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the programs of other packages on the import path."""
     return tuple(entry.name for entry in entry_points(group=PROGRAMS))
 
@@ -133,7 +133,7 @@ class _OneOf:
         return {**handler(schema), "enum": list(self.names())}
 
 
-def _checked_name(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
+def _check_name(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
     def check(name: str) -> str:
         if name not in built_in and name not in names():  # entry points take time to look up
             wanted = ", ".join(names()) + did_you_mean(name, names())
@@ -143,10 +143,6 @@ def _checked_name(what: str, built_in: Iterable[str], names: Callable[[], Iterab
     return AfterValidator(check)
 
 
-ProgramName = Annotated[
-    str, _checked_name("program", BUILT_IN, program_names), _OneOf(program_names)
-]
-ExecutorName = Annotated[
-    str, _checked_name("executor", HERE, executor_names), _OneOf(executor_names)
-]
-JudgeName = Annotated[str, _checked_name("judge", JUDGES, judge_names), _OneOf(judge_names)]
+ProgramName = Annotated[str, _check_name("program", BUILT_IN, program_names), _OneOf(program_names)]
+ExecutorName = Annotated[str, _check_name("executor", HERE, executor_names), _OneOf(executor_names)]
+JudgeName = Annotated[str, _check_name("judge", JUDGES, judge_names), _OneOf(judge_names)]

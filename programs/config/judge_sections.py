@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of
+from ...judges.table import BUILT_IN, explaining_judges, find_judge, item_judges
 from ...records.reading.settings import InputPath, TextOrFile
 from .base import Section, Whole
 
@@ -217,7 +217,7 @@ class JudgeConfig(Section):
 
     def check(self, name: str) -> None:
         """Raise ValueError for settings that the judge of this name has not, or not together."""
-        kind = kind_of(name) or BUILT_IN["item"]
+        kind = find_judge(name) or BUILT_IN["item"]
         if self.window is not None and not kind.is_windowed:
             raise ValueError(f"judges.{name}.window: it judges one thing at a time")
         for field, default in _OF_FEW.items():
@@ -344,7 +344,7 @@ def without_verifier(judge: JudgeConfig) -> JudgeConfig:
     return judge.model_copy(update={"verify": None})
 
 
-def verifier_of(judge: JudgeConfig) -> JudgeConfig:
+def make_verifier(judge: JudgeConfig) -> JudgeConfig:
     """The judge that verifies: as the first, but for its model, without its fit."""
     assert judge.verify is not None
     own = {"jury": None, "cascade": None, "verify": None, "state": None, "evidence": True}
@@ -395,7 +395,7 @@ def answering(judge: JudgeConfig) -> list[JudgeConfig]:
     settings = []
     for one in [judge] if judge.cascade is None else stages(judge):
         settings += [one] if one.jury is None else [seat.settings for seat in seats(one)]
-    return settings if judge.verify is None else [*settings, verifier_of(judge)]
+    return settings if judge.verify is None else [*settings, make_verifier(judge)]
 
 
 def check_cascade(

@@ -253,7 +253,7 @@ Pipeline = Annotated[tuple[AnyStep, ...], BeforeValidator(_as_steps), AfterValid
 SearchPipeline = Annotated[Pipeline, AfterValidator(_searches)]  # of agents
 
 
-def name_of(steps: Sequence[Step]) -> str:
+def make_name(steps: Sequence[Step]) -> str:
     """A run id for a pipeline without a name: `bm25-dense-rrf-mmr`."""
     return "-".join(step.step for step in steps if step.step != "cut")
 

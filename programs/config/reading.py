@@ -22,7 +22,7 @@ from ...records.reading.settings import (
     texts_of_file,
     unfit_values,
 )
-from .renamed import in_new_words, outdated_settings
+from .renamed import find_outdated, in_new_words
 from .sections import Config, DataConfig, ItemsConfig, RunSection
 
 _NAME = re.compile(r"[\w.-]*")
@@ -77,9 +77,9 @@ def load_config(
     lines = {  # without those of lists and sections that a flag took the place of
         at: line for at, line in lines.items() if not any(at[:n] in whole for n in range(len(at)))
     }
-    wrong = [*unfit_values(data), *outdated_settings(data)]
+    wrong = [*unfit_values(data), *find_outdated(data)]
     if wrong:
-        raise InputError("\n".join(_located(at, what, path, lines, flags) for at, what in wrong))
+        raise InputError("\n".join(_locate(at, what, path, lines, flags) for at, what in wrong))
     try:
         return Config.model_validate(data)
     except ValidationError as error:
@@ -136,13 +136,13 @@ def config_before(data: dict[str, Any]) -> Config:
 
     Raises: pydantic's ValidationError.
     """
-    data = _known_to(Config, in_new_words(data))
+    data = _keep_known(Config, in_new_words(data))
     if isinstance(data.get("data"), dict):
-        data["data"] = _known_to(DataConfig, data["data"])
+        data["data"] = _keep_known(DataConfig, data["data"])
     return Config.model_validate(data)
 
 
-def _known_to(section: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
+def _keep_known(section: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name in section.model_fields}
 
 
@@ -171,7 +171,7 @@ def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[
     at, what = plain_error(error)
     if error["type"] == "extra_forbidden":
         what += did_you_mean(at[-1], _settings_in(Config, at[:-1]))
-    return _located(at, what, path, lines, flags)
+    return _locate(at, what, path, lines, flags)
 
 
 def _settings_in(kind: Any, at: Keys) -> list[str]:
@@ -191,7 +191,7 @@ def _settings_in(kind: Any, at: Keys) -> list[str]:
     return []
 
 
-def _located(
+def _locate(
     loc: Keys, what: str, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]
 ) -> str:
     """What is wrong with a setting, behind the flag or the line that it comes from."""
@@ -211,7 +211,7 @@ def _behind(flag: str, text: str) -> str:
     return text if text.startswith(flag) else f"{flag}: {text}"  # a dotted name is there already
 
 
-def dotted(settings: dict[str, Any]) -> dict[str, Any]:
+def name_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Flat settings (`topics`, `out`) under their names in the config.
 
     Raises: InputError for a flat name that is none.

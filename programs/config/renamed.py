@@ -121,7 +121,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
 }
 
 
-def outdated_settings(data: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
+def find_outdated(data: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
     """Where a config has settings of an earlier version, and what to do about each."""
     for old, new in RENAMED_SETTINGS.items():
         yield from ((at, f"is now {'.'.join(_at(new, old, at))}") for at in _find(data, old))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
-from ...judges.table import BUILT_IN, kind_of
+from ...judges.table import BUILT_IN, find_judge
 from ...records.reading.settings import InputPath, InputPattern, beside
 from .base import (
     HERE,
@@ -21,8 +21,8 @@ from .base import (
     S,
     Section,
     Whole,
-    installed_inputs,
-    installed_sections,
+    load_inputs,
+    load_sections,
 )
 from .judge_sections import JudgeConfig, answering, check_cascade, check_jury
 from .pipelines import AnyStep, Bm25Step, Pipeline, SearchPipeline, as_step
@@ -204,7 +204,7 @@ def as_share(value: Any) -> Any:
 
 
 def _own_judge(value: Any) -> Any:
-    return value if not isinstance(value, str) or kind_of(value) else str(beside(value))
+    return value if not isinstance(value, str) or find_judge(value) else str(beside(value))
 
 
 def _writable(path: Path) -> Path:
@@ -291,7 +291,7 @@ else:
                 if one.suffixes
                 else (InputPath | None, Field(default=None, description=one.description))
             )
-            for name, one in installed_inputs().items()
+            for name, one in load_inputs().items()
         },
     )
 
@@ -352,7 +352,7 @@ class ItemsConfig(Section):
     @property
     def name(self) -> JudgeName:
         """The section under `judges:` that is about this judge."""
-        kind = None if self.judge is None else kind_of(self.judge)
+        kind = None if self.judge is None else find_judge(self.judge)
         return str(self.judge) if kind is not None and kind.labels_items else "item"
 
     @property
@@ -463,7 +463,7 @@ class _Config(Section):
                 names = ", ".join(dict.fromkeys(["default", *self.models]))
                 what = f"no model {judge.verify.model!r}; there is {names}"
                 raise ValueError(f"judges.{name}.verify.model: {what}")
-            kind = kind_of(name) or BUILT_IN["item"]
+            kind = find_judge(name) or BUILT_IN["item"]
             labels_items = kind.labels_items or name == "item"
             if judge.cascade is not None:
                 check_cascade(name, judge, self.models, labels_items=labels_items)
@@ -476,8 +476,8 @@ class _Config(Section):
         """Whether the run retrieves contexts before they are judged."""
         return bool(self.retrieve or self.pipelines)
 
-    def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
-        """As `model_of`, of every stage of a cascade, member of a jury, adjudicator, verifier."""
+    def get_models(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
+        """As `get_model`, of every stage of a cascade, member of a jury, adjudicator, verifier."""
         aliases = dict.fromkeys(settings.model for settings in answering(self.judge(judge)))
         return [(alias, self.model(alias)) for alias in aliases]
 
@@ -485,7 +485,7 @@ class _Config(Section):
         """The same with other settings of one judge, which are not checked."""
         return self.model_copy(update={"judges": {**self.judges, name: settings}})
 
-    def model_of(self, judge: JudgeName) -> tuple[str, ModelConfig]:
+    def get_model(self, judge: JudgeName) -> tuple[str, ModelConfig]:
         """The alias and entry of the model that answers for a judge; lexical when none is named."""
         alias = self.judge(judge).model
         return alias, self.model(alias)
@@ -501,9 +501,9 @@ class _Config(Section):
 
     def here(self) -> Config:
         """The same, for what only asks from this process, one request at a time."""
-        return self.changed("run", executor="local")
+        return self.change("run", executor="local")
 
-    def changed(self, section: str, **settings: Any) -> Config:
+    def change(self, section: str, **settings: Any) -> Config:
         """The same with other values, which are not checked, of some settings of a section."""
         after = getattr(self, section).model_copy(update=settings)
         return self.model_copy(update={section: after})
@@ -528,7 +528,7 @@ class _Config(Section):
         if name in _QUOTING and "evidence" in self.program and section.prompt is None:
             quotes = True if section.evidence is None else section.evidence
             section = section.model_copy(update={"evidence": quotes})
-        kind = kind_of(name) if self.run.explain else None
+        kind = find_judge(name) if self.run.explain else None
         if kind is None or not kind.says_why or section.prompt is not None:
             return section
         explains = {"evidence": section.evidence, "reasoning": section.reasoning}
@@ -545,5 +545,5 @@ else:
         __base__=_Config,
         __module__=__name__,
         __doc__=_Config.__doc__,
-        **{name: (kind, kind()) for name, kind in installed_sections().items()},
+        **{name: (kind, kind()) for name, kind in load_sections().items()},
     )

@@ -8,24 +8,24 @@ from typing import Any
 
 from ...judges import Cascade, ItemJudge, Jury, Verified, read_cascade_file, read_judge_file
 from ...judges.base import Judge
-from ...records.reading.lines import hash_of
-from ...records.reading.problems import InputError, refused
+from ...records.reading.lines import hash_file
+from ...records.reading.problems import InputError, raise_at
 from ..config.base import JudgeName
 from ..config.judge_sections import (
     ADJUDICATOR,
     PEOPLE,
     CascadeConfig,
     Seat,
+    make_verifier,
     seats,
     stages,
-    verifier_of,
 )
 from ..config.sections import Config, JudgeConfig
 
 
-def fitted(judge: Judge, path: Path) -> Judge:
+def load_fitted(judge: Judge, path: Path) -> Judge:
     """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
-    with refused(path):
+    with raise_at(path):
         fitted_judge = judge.fitted(read_judge_file(path))
     correction = fitted_judge.correction if isinstance(fitted_judge, ItemJudge) else None
     if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
@@ -34,7 +34,7 @@ def fitted(judge: Judge, path: Path) -> Judge:
     return fitted_judge
 
 
-def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
+def make_jury(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
     """The jury in the place of a judge, its members built one by one.
 
     Raises: InputError for settings that the judge's labels or window do not allow.
@@ -48,7 +48,7 @@ def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], 
         assert isinstance(member, ItemJudge)  # the config allows no other
         members[seat.name] = member
     adjudicator = members.pop(ADJUDICATOR, None)
-    with refused(f"judges.{name}.jury"):
+    with raise_at(f"judges.{name}.jury"):
         jury = Jury(
             members,
             settings.how,
@@ -59,10 +59,10 @@ def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], 
         )
         if judge.state is not None and adjudicator is not None:
             raise ValueError("a fit decides by the mean of the votes, an adjudicator beside it")
-    return jury if judge.state is None else fitted(jury, judge.state)
+    return jury if judge.state is None else load_fitted(jury, judge.state)
 
 
-def verified_of(name: JudgeName, config: Config, first: Judge, verifier: Judge) -> Verified:
+def make_verified(name: JudgeName, config: Config, first: Judge, verifier: Judge) -> Verified:
     """The judge whose labels are verified, with its verifier.
 
     Raises: InputError for conditions that the judge's labels do not allow, or nothing to quote.
@@ -71,17 +71,17 @@ def verified_of(name: JudgeName, config: Config, first: Judge, verifier: Judge) 
     assert settings is not None
     assert isinstance(first, ItemJudge)  # the config allows no other
     assert isinstance(verifier, ItemJudge)
-    with refused(f"judges.{name}.verify"):
+    with raise_at(f"judges.{name}.verify"):
         return Verified(first, verifier, **dict(settings.when))
 
 
-def verified_identity(
+def make_verified_identity(
     judge: Verified,
     settings: JudgeConfig,
     of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]],
 ) -> dict[str, Any]:
     """What verifying adds to the identity of the judge that is asked first."""
-    verifier = of_judge(judge.verifier, verifier_of(settings))
+    verifier = of_judge(judge.verifier, make_verifier(settings))
     when = [judge.score, judge.labels, judge.spread]
     return {"verify": {"version": judge.version, "when": when, "verifier": verifier}}
 
@@ -112,7 +112,9 @@ def jury_identity(
 OfJudge = Callable[[Judge, JudgeConfig], dict[str, Any]]
 
 
-def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
+def make_cascade(
+    name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]
+) -> Judge:
     """The cascade in the place of a judge, its stages built one by one.
 
     Raises: InputError for a state of another cascade, or one without the promise that is wanted.
@@ -128,7 +130,7 @@ def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat
             return built(name, seat._replace(name=f"{at} {seat.name}"))
 
         if stage.jury is not None:
-            one = jury_of(name, config.with_judge(name, stage), seated)
+            one = make_jury(name, config.with_judge(name, stage), seated)
         else:
             one = built(name, Seat(at, stage))
         assert isinstance(one, ItemJudge)  # the config allows no other
@@ -137,7 +139,7 @@ def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat
         judges.append(PEOPLE)
     state = None if settings.state is None else read_cascade_file(settings.state)
     at = f"judges.{name}.cascade" if settings.state is None else f"{settings.state}"
-    with refused(at):
+    with raise_at(at):
         cascade = Cascade(
             judges,
             state,
@@ -176,7 +178,7 @@ def cascade_identity(cascade: Cascade, settings: JudgeConfig, of_judge: OfJudge)
         "cascade": {
             "confidence": cascade.confidence,
             "threshold": cascade.threshold,
-            "state": None if section.state is None else hash_of(section.state),
+            "state": None if section.state is None else hash_file(section.state),
             "people": cascade.to_people,
         },
         "stages": [

@@ -20,12 +20,12 @@ from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
 from ...records.kinds import VERIFIER
 from ..config.base import JudgeName
-from ..config.judge_sections import Seat, verifier_of
+from ..config.judge_sections import Seat, make_verifier
 from ..config.pipelines import AnyStep, CutStep, RankLlmStep
 from ..config.sections import Config, JudgeConfig
 from .panel import Panel
 from .results import MANIFEST
-from .spending import Estimate, Forecast, PromptSizes, estimated
+from .spending import Estimate, Forecast, PromptSizes, make_estimate
 
 ASSUMED = (
     "Upper bound: assumes that models produce as much as allowed (8 key points of a window of a "
@@ -72,7 +72,7 @@ class DryRunPanel(Panel):
 
     def _verifier(self, name: JudgeName) -> Judge:
         judge = super()._verifier(name)
-        self._measure(name, judge, verifier_of(self._config.judge(name)), VERIFIER)
+        self._measure(name, judge, make_verifier(self._config.judge(name)), VERIFIER)
         return judge
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:
@@ -124,7 +124,7 @@ def forecast_calls(
         made = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
     in_parts = {name for name, part in panel.counts if part}
     judges = [
-        estimated(
+        make_estimate(
             _asking(
                 config.here() if name in here else config, name, panel.settings.get((name, part))
             ),
@@ -147,7 +147,7 @@ def _alone(config: Config, out: Path) -> Config:
     """The config with nothing that would limit, share or end the work, nor ask past the judges."""
     free = dict.fromkeys(("max_cost", "max_calls", "max_tokens"))
     here = {"out": out, "executor": "local", "offline": False, "allow_missing": 1.0, **free}
-    return config.changed("run", **here).with_steps(_without_rankllm)
+    return config.change("run", **here).with_steps(_without_rankllm)
 
 
 def _without_rankllm(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:

@@ -14,14 +14,21 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ...judges.table import judge_names
 from ...records.reading.fields import shorten
-from ...records.reading.lines import hash_of
+from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError
 from ...records.writing import write_file, writing
-from ..config.base import installed_inputs
+from ..config.base import load_inputs
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs import ANSWER_FILES, RETRIEVAL_FILES, expand_runs
-from .manifest import STARTED, config_of, fingerprint_of, input_files, made_in, read_manifest
+from .manifest import (
+    STARTED,
+    find_place,
+    input_files,
+    make_fingerprint,
+    read_config_of,
+    read_manifest,
+)
 from .results import MANIFEST
 
 Move = Callable[[str], str]  # a path, or pattern, of the time of the run to one of now
@@ -45,7 +52,7 @@ class Inputs:
     changed: Mapping[str, str] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)
 
-    def checked(self, lost: str, of: Iterable[Path] | None = None) -> Config:
+    def check(self, lost: str, of: Iterable[Path] | None = None) -> Config:
         """The config, once its files are known to be those that the run read.
 
         Args:
@@ -60,7 +67,7 @@ class Inputs:
         return self.config
 
 
-def inputs_of(folder: Path) -> Inputs:
+def find_inputs(folder: Path) -> Inputs:
     """Find the inputs of a results folder, from any working directory, moved or not.
 
     Use it wherever a folder's inputs are read again:
@@ -74,14 +81,14 @@ def inputs_of(folder: Path) -> Inputs:
     Raises: InputError for a folder without a manifest that this version can read. A file that has
         changed or is gone is no error until `Inputs.checked`.
     """
-    manifest, config = read_manifest(folder), config_of(folder)
-    return located_inputs(folder, config, manifest.get("inputs", {}), manifest.get("made_in"))
+    manifest, config = read_manifest(folder), read_config_of(folder)
+    return locate_inputs(folder, config, manifest.get("inputs", {}), manifest.get("made_in"))
 
 
-def located_inputs(
+def locate_inputs(
     folder: Path, config: Config, hashes: Mapping[str, str], made_in: Mapping[str, str] | None
 ) -> Inputs:
-    """As `inputs_of`, of what a manifest says: its config, its inputs and where it was made."""
+    """As `find_inputs`, of what a manifest says: its config, its inputs and where it was made."""
     moves = _moves(folder, made_in)
     locations: dict[str, str] = {}
     changed: dict[str, str] = {}
@@ -103,7 +110,7 @@ def located_inputs(
     return Inputs(located, changed, at | mover.patterns)
 
 
-def relocated(config: Config, locations: Mapping[str, str]) -> Config:
+def relocate(config: Config, locations: Mapping[str, str]) -> Config:
     """The config with its input files elsewhere: the path of each, and where it is now.
 
     Runs, which may be given by a pattern, are named one by one.
@@ -113,7 +120,7 @@ def relocated(config: Config, locations: Mapping[str, str]) -> Config:
 
 def _digest(path: str) -> str | None:
     try:
-        return hash_of(Path(path))
+        return hash_file(Path(path))
     except InputError:
         return None
 
@@ -145,7 +152,7 @@ class _Moved:
     def config(self, config: Config, folder: Path) -> Config:
         """The config with the paths of now, of results in this folder."""
         moved: Config = self._value(config, but=("run",))
-        inputs = installed_inputs().items()
+        inputs = load_inputs().items()
         given = {name: one.suffixes for name, one in inputs if one.suffixes}
         runs = {
             name: tuple(
@@ -157,10 +164,10 @@ class _Moved:
             )
             for name, suffixes in (_PATTERNS | given).items()
         }
-        moved = moved.changed("data", **runs)
+        moved = moved.change("data", **runs)
         if config.items.own is not None:
-            moved = moved.changed("items", judge=str(self._location(config.items.own)))
-        return moved.changed("run", out=folder, cache=self._value(config.run.cache))
+            moved = moved.change("items", judge=str(self._location(config.items.own)))
+        return moved.change("run", out=folder, cache=self._value(config.run.cache))
 
     def _value(self, value: Any, but: tuple[str, ...] = ()) -> Any:
         if isinstance(value, Path):
@@ -241,7 +248,7 @@ def _differences(
 ) -> Iterator[str]:
     """What this run would not have of the one before."""
     try:
-        before = config_of(folder)
+        before = read_config_of(folder)
     except InputError:
         yield "its config is not of this version"
         return
@@ -249,14 +256,14 @@ def _differences(
     then, now = dict(_settings(before, judges)), dict(_settings(config, judges))
     files = _Files(manifest)
     has_more = bool(set(config.program) - set(before.program))
-    others = (name for name, one in installed_inputs().items() if one.is_made)
+    others = (name for name, one in load_inputs().items() if one.is_made)
     made = {f"data.{name}" for name in (*_MADE, *others)}
     for name in dict.fromkeys((*then, *now)):
         one, other = then.get(name), now.get(name)
         if has_more and one is None and name.startswith("data.") and name not in made:
             continue  # another program reads it
         if one != other and not files.are_same(name, one, other):
-            yield f"{name}: {_shown(one)} then, {_shown(other)} now"
+            yield f"{name}: {_show(one)} then, {_show(other)} now"
     for what in ("run", "topic"):
         was, ids = manifest["data"].get(f"{what}_ids", ()), (data or {}).get(f"{what}_ids")
         if ids is not None and (gone := sorted(set(was) - set(ids))):
@@ -273,7 +280,7 @@ def _settings(config: Config, judges: Iterable[str]) -> Iterator[tuple[str, Any]
     yield "run.explain", config.run.explain
     for judge in judges:
         yield from _leaves(f"judges.{judge}", config.judge(judge), ("model",))
-        for index, (_, model) in enumerate(config.models_of(judge)):
+        for index, (_, model) in enumerate(config.get_models(judge)):
             more = f".{index + 1}" if index else ""
             yield f"judges.{judge}.model{more}.recording", model.recording
             for name, value in model.identity().items():
@@ -308,10 +315,10 @@ class _Files:
             return bool(then == now)
         if os.path.realpath(os.path.join(self._directory, then)) == os.path.realpath(now):
             return True
-        return now.is_file() and self._hashes.get(str(then)) == hash_of(now)
+        return now.is_file() and self._hashes.get(str(then)) == hash_file(now)
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     if value is None:
         return "none"
     return shorten(value if isinstance(value, str) else str(value), 60)
@@ -328,10 +335,10 @@ class Started(NamedTuple):
 def write_started(config: Config, inputs: Mapping[str, str]) -> None:
     """Write it to the run's folder, in the place of that of the start before."""
     about = {
-        "fingerprint": fingerprint_of(config, inputs),
+        "fingerprint": make_fingerprint(config, inputs),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": dict(inputs),
-        "made_in": made_in(config.run.out),
+        "made_in": find_place(config.run.out),
     }
     write_file(config.run.out / STARTED, orjson.dumps(about, option=orjson.OPT_APPEND_NEWLINE))
 
@@ -353,7 +360,7 @@ def read_started(folder: Path) -> Started | None:
         config = config_before(settings)
     except ValidationError:
         raise InputError(f"{folder / STARTED}: its config is not of this version") from None
-    return Started(fingerprint, config, located_inputs(folder, config, hashes, where))
+    return Started(fingerprint, config, locate_inputs(folder, config, hashes, where))
 
 
 def check_writable(path: Path) -> None:

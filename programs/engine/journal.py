@@ -249,14 +249,14 @@ _LEANING = {  # what stands beside the label, see Verdict.as_row
 }
 
 
-def object_of(fields: Mapping[str, Any]) -> Any:
+def make_object_type(fields: Mapping[str, Any]) -> Any:
     """The type of a JSON object that has these fields, and no others."""
     new: Any = TypedDict  # which type checkers want to read, not to run
     return with_config(ConfigDict(extra="forbid"))(new("Object", dict(fields)))
 
 
-def list_of(kind: Any) -> Any:
-    """The type of a list of values of a type that `object_of` made."""
+def make_list_type(kind: Any) -> Any:
+    """The type of a list of values of a type that `make_object_type` made."""
     return list.__class_getitem__(kind)
 
 
@@ -272,7 +272,7 @@ class _Step(TypedDict):
 _Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{40}$")]
 
 _LINE: Values = TypeAdapter(
-    object_of(
+    make_object_type(
         {
             "d": Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{16}$")],
             "p": list[
@@ -287,7 +287,7 @@ _LINE: Values = TypeAdapter(
 )
 
 
-_UNJUDGED: Values = TypeAdapter(object_of({"unjudged": tuple[Reason, StrictStr, StrictStr]}))
+_UNJUDGED: Values = TypeAdapter(make_object_type({"unjudged": tuple[Reason, StrictStr, StrictStr]}))
 
 
 def verdicts_on(scale: Collection[str]) -> Values:
@@ -321,18 +321,18 @@ def _verdicts_on(scale: tuple[str, ...]) -> Values:
         return rows
 
     of_scale = Annotated[str, GetPydanticSchema(lambda kind, handler: label)]
-    verdict = object_of({"label": of_scale, **_LEANING})
-    rows = {"verdicts": Annotated[list_of(verdict), WrapValidator(but_for_unjudged)]}
-    return TypeAdapter(object_of(rows))
+    verdict = make_object_type({"label": of_scale, **_LEANING})
+    rows = {"verdicts": Annotated[make_list_type(verdict), WrapValidator(but_for_unjudged)]}
+    return TypeAdapter(make_object_type(rows))
 
 
 def _is_unjudged(row: Any) -> bool:
     return isinstance(row, dict) and "unjudged" in row
 
 
-def made_of(kind: Any) -> Values:
+def make_values(kind: Any) -> Values:
     """The values of a stage of `makes`: what was made, of this type."""
-    return TypeAdapter(object_of({"made": kind}))
+    return TypeAdapter(make_object_type({"made": kind}))
 
 
 def wrong_in(row: Any, values: Values | None) -> str:

@@ -16,10 +16,10 @@ from ..config.base import JudgeName
 from ..config.sections import Config
 from .manifest import (
     check_not_input,
-    fingerprint_of,
     input_hashes,
     is_finished,
-    manifest_of,
+    make_fingerprint,
+    make_manifest,
     read_manifest,
 )
 from .panel import Panel
@@ -41,7 +41,7 @@ class LeftOut(NamedTuple):
 class Build(ABC):
     """One build: `make` judges and writes the files, the rest is the same for all.
 
-    A topic that lacks a judgement is left out whole: `left_out` says why.
+    A topic that lacks a judgement is left out whole: `list_left_out` says why.
 
     Attributes:
         program: what the manifest calls it. judges: those that it may ask.
@@ -84,7 +84,7 @@ class Build(ABC):
             if await self.session.starts_again():
                 return None
             write_file(results.part(STATISTICS), pretty(statistics))
-            common = manifest_of(
+            common = make_manifest(
                 self.session,
                 results,
                 self._inputs,
@@ -155,7 +155,7 @@ def run_build(
     inputs = input_hashes(config)  # before they are read
     problems = Problems()
     source = load(problems)
-    retry = is_finished(config.run.out, fingerprint_of(config, inputs), kind.program)
+    retry = is_finished(config.run.out, make_fingerprint(config, inputs), kind.program)
 
     async def build(session: Session) -> dict[str, Any]:
         n_problems = len(problems)
@@ -203,7 +203,7 @@ def sources(hashes: Mapping[str, str]) -> Iterator[str]:
         yield f"- `{plain(Path(path).name)}`, SHA-256 `{digest}`"
 
 
-def generated(manifest: Mapping[str, Any], made: Mapping[str, str]) -> Iterator[str]:
+def describe_generated(manifest: Mapping[str, Any], made: Mapping[str, str]) -> Iterator[str]:
     """A table of what was made, by judge, and which models answered."""
     rows = [["what", "judge", "version", "prompts", "model"]]
     for name, what in made.items():
@@ -219,7 +219,7 @@ def generated(manifest: Mapping[str, Any], made: Mapping[str, str]) -> Iterator[
         yield "`lexical` counts shared words and is no language model: good for trying the tools."
 
 
-def left_out(manifest: Mapping[str, Any]) -> list[str]:
+def list_left_out(manifest: Mapping[str, Any]) -> list[str]:
     """Topics, lines of files and others that are not in the collection."""
     return [
         *(

@@ -30,13 +30,13 @@ from ...backends.budget import Usage
 from ...backends.config import ModelConfig
 from ...judges.instruments.files import read_instrument
 from ...records.reading.fields import shorten
-from ...records.reading.lines import hash_of
+from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems
-from ...records.reading.settings import Keys, NotYaml, line_of, plain_error, read_yaml
+from ...records.reading.settings import Keys, NotYaml, find_line, plain_error, read_yaml
 from ..config.judge_sections import JudgeConfig, answering
 from ..config.reading import config_before
 from ..config.sections import Config, DataConfig
-from ..inputs import RETRIEVAL_FILES, Collection, expand_runs, given_files
+from ..inputs import RETRIEVAL_FILES, Collection, expand_runs, find_given_files
 from .results import MANIFEST, Results
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ _NOTES: Mapping[str, Any] = {
 }
 
 
-def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
+def make_fingerprint(config: Config, inputs: Mapping[str, str]) -> str:
     """Hash of the inputs and of every setting that can change a result."""
     of_run = {"limit": config.run.limit, "explain": config.run.explain}
     settings = config.model_dump(mode="json", exclude={"run"}) | of_run
@@ -137,14 +137,14 @@ def input_files(config: Config) -> list[Path]:
     named += (start if isinstance(start, Path) else None,)
     recordings = (model.recording for model in config.models.values())
     sections = [one for judge in config.judges.values() for one in (judge, *answering(judge))]
-    of_judges = [path for judge in sections for path in _files_of(judge)]
+    of_judges = [path for judge in sections for path in _list_files(judge)]
     files = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
-    given = [path for paths in given_files(data).values() for path in paths]
+    given = [path for paths in find_given_files(data).values() for path in paths]
     return files + expand_runs(data.runs) + retrieval + given
 
 
-def _files_of(judge: JudgeConfig) -> list[Path]:
+def _list_files(judge: JudgeConfig) -> list[Path]:
     """The files that a judge's section names, and those that its prompt file names."""
     texts = judge.instructions if isinstance(judge.instructions, Path) else None
     cascade = judge.cascade.state if judge.cascade is not None else None
@@ -161,7 +161,7 @@ def input_hashes(config: Config) -> dict[str, str]:
     hashes = {}
     for path in input_files(config):
         with suppress(InputError):
-            hashes[str(path)] = hash_of(path)
+            hashes[str(path)] = hash_file(path)
     return hashes
 
 
@@ -229,7 +229,7 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
                     _note(beginning).validate_python({name: manifest[name]})
     except ValidationError as error:
         at, what = plain_error(error.errors(include_url=False)[0])
-        where = f"{path}:{line_of(at, _lines_of(path))}"
+        where = f"{path}:{find_line(at, _find_lines(path))}"
         raise InputError(f"{where}: {'.'.join(at)}: {shorten(what, 200)}") from None
 
 
@@ -243,7 +243,7 @@ def _note(beginning: str) -> TypeAdapter[Any]:
     return TypeAdapter(_NOTES[beginning])
 
 
-def _lines_of(path: Path) -> Mapping[Keys, int]:
+def _find_lines(path: Path) -> Mapping[Keys, int]:
     """The line of each value, for JSON is YAML but for a little: a tab, a key without a space."""
     try:
         return read_yaml(path.read_text(encoding="utf-8"))[1]
@@ -251,7 +251,7 @@ def _lines_of(path: Path) -> Mapping[Keys, int]:
         return {}
 
 
-def config_of(folder: Path) -> Config:
+def read_config_of(folder: Path) -> Config:
     """The config of a finished run. Raises: InputError if this version cannot read it."""
     try:
         return config_before(read_manifest(folder)["config"])
@@ -259,7 +259,7 @@ def config_of(folder: Path) -> Config:
         raise InputError(f"{folder / MANIFEST}: its config is not of this version") from None
 
 
-def data_of(collection: Collection) -> dict[str, Any]:
+def describe_data(collection: Collection) -> dict[str, Any]:
     """What manifest.json says of the data of a run."""
     return {
         "topic_ids": list(collection.topics),
@@ -273,12 +273,12 @@ def data_of(collection: Collection) -> dict[str, Any]:
     }
 
 
-def made_in(folder: Path) -> dict[str, str]:
+def find_place(folder: Path) -> dict[str, str]:
     """Where a run is at work, by which its inputs are found again: absolute, links followed."""
     return {"directory": os.path.realpath("."), "folder": os.path.realpath(folder)}
 
 
-def manifest_of(
+def make_manifest(
     session: Session,
     results: Results,
     inputs: Mapping[str, str],
@@ -304,11 +304,11 @@ def manifest_of(
     check_unchanged(config, inputs)
     agents = {name: of.as_dict() for name, of in results.agents.items()}
     return {
-        "fingerprint": fingerprint_of(config, inputs),
+        "fingerprint": make_fingerprint(config, inputs),
         "versions": _versions(),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
-        "made_in": made_in(config.run.out),
+        "made_in": find_place(config.run.out),
         "judges": session.panel.identities(),
         "answered_by": sorted(results.tokens_by),
         "data": data,
@@ -324,7 +324,7 @@ def manifest_of(
 
 
 def this_time(usage: Usage, before: Usage | None, began: float) -> dict[str, Any]:
-    """What a command took, as its manifest says; see `manifest_of`."""
+    """What a command took, as its manifest says; see `make_manifest`."""
     usage = usage.since(before or Usage())
     return {
         "requests": usage.requests,
@@ -378,7 +378,7 @@ def independence(
             collection.problems.keep(pattern, 0, "no_such_run", what)
         for run in runs:
             seen_by_run.setdefault(run, list(seen))
-    written_by = _written_here(collection)
+    written_by = _find_writers(collection)
     names = {model.model for model in models if model.way != "lexical"}
     for run, by in written_by.items():
         if by & names and run in collection.run_ids:
@@ -406,7 +406,7 @@ def dependence_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"Not known of {n}: whether their systems saw this judge, its nuggets or prompts."
 
 
-def dependence_of(folders: Sequence[Path], named: Sequence[Path] | None = None) -> list[str]:
+def note_dependence(folders: Sequence[Path], named: Sequence[Path] | None = None) -> list[str]:
     """The notes of several results folders, by folder where there are two or more.
 
     Args:
@@ -421,7 +421,7 @@ def dependence_of(folders: Sequence[Path], named: Sequence[Path] | None = None) 
     return lines
 
 
-def _written_here(collection: Collection) -> dict[str, set[str]]:
+def _find_writers(collection: Collection) -> dict[str, set[str]]:
     """The models that wrote the answers of a run, where a manifest of ours says so."""
     models_by_run: dict[str, set[str]] = {}
     for folder in {path.resolve().parent.parent for path in collection.run_files}:

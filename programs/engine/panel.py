@@ -20,11 +20,11 @@ from ...backends.secrecy import check_keys
 from ...judges.base import Judge
 from ...judges.instruments.files import read_instrument
 from ...judges.items import ItemJudge
-from ...judges.table import Kind, item_judges, kind_of
-from ...records.reading.lines import hash_of
-from ...records.reading.problems import InputError, refused, unreadable
+from ...judges.table import Kind, find_judge, item_judges
+from ...records.reading.lines import hash_file
+from ...records.reading.problems import InputError, raise_at, unreadable
 from ..config.base import JudgeName
-from ..config.judge_sections import Seat, verifier_of, without_verifier
+from ..config.judge_sections import Seat, make_verifier, without_verifier
 from ..config.sections import Config, JudgeConfig
 
 
@@ -36,7 +36,7 @@ def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> Rep
     Args:
         judges: those that will be asked; None: any model of the config may be.
     """
-    named = None if judges is None else (m for j in judges for _, m in config.models_of(j))
+    named = None if judges is None else (m for j in judges for _, m in config.get_models(j))
     models = config.models.values() if named is None else named
     if {model.way for model in models} <= {"lexical", "recorded"}:
         return None
@@ -52,15 +52,15 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
 
     Neither keys nor endpoints are needed, and nothing is asked.
     """
-    panel = Panel(config, cache=None, budget=budget_of(config), asks=False)
+    panel = Panel(config, cache=None, budget=make_budget(config), asks=False)
     for name in judges:
         if config.judge(name).has_files or config.judge(name).verify is not None:
             panel[name]
 
 
-def spared_by(name: JudgeName) -> tuple[str, ...]:
+def list_sparing_inputs(name: JudgeName) -> tuple[str, ...]:
     """What of `data:` may leave a judge nothing to do."""
-    kind = kind_of(name)
+    kind = find_judge(name)
     return kind.spared_by if kind is not None else ()
 
 
@@ -72,8 +72,8 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
     """
     if config.run.offline or config.run.asks_elsewhere:
         return
-    sure = [j for j in judges if not any(getattr(config.data, n) for n in spared_by(j))]
-    models = dict(entry for judge in sure for entry in config.models_of(judge)).values()
+    sure = [j for j in judges if not any(getattr(config.data, n) for n in list_sparing_inputs(j))]
+    models = dict(entry for judge in sure for entry in config.get_models(judge)).values()
     check_keys(models)
     if asked := [model for model in models if model.way in ("http", "litellm")]:
         from ...backends.http import announce_proxy  # with aiohttp
@@ -86,13 +86,13 @@ def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
     """Raise InputError if there is a limit in dollars and a price that is not known."""
     if config.run.max_cost is None:
         return
-    for alias, model in (entry for judge in judges for entry in config.models_of(judge)):
+    for alias, model in (entry for judge in judges for entry in config.get_models(judge)):
         if get_price(model) is None:
             what = f"set models.{alias}.price, or use max_tokens"
             raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
 
 
-def budget_of(config: Config) -> Budget:
+def make_budget(config: Config) -> Budget:
     """What the config allows to spend, all of it left."""
     return Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
 
@@ -197,13 +197,13 @@ class Panel:
         of_judge = partial(self._identity, name)
         if not settings.is_composed:
             return of_judge(judge, settings)
-        from .composed_judges import cascade_identity, jury_identity, verified_identity
+        from .composed_judges import cascade_identity, jury_identity, make_verified_identity
 
         if settings.cascade is not None:
             return cascade_identity(judge, settings, of_judge)
         if settings.verify is not None:
             first = self._whole_identity(name, judge.first, without_verifier(settings))
-            return first | verified_identity(judge, settings, of_judge)
+            return first | make_verified_identity(judge, settings, of_judge)
         return jury_identity(judge, settings, of_judge)
 
     def _identity(self, name: JudgeName, judge: Judge, settings: JudgeConfig) -> dict[str, Any]:
@@ -217,11 +217,11 @@ class Panel:
             "state": _hash(settings.state),
             "model": {
                 **model.identity(),
-                **_sampling_of(judge),
+                **_get_sampling(judge),
                 "recording": _hash(model.recording),
             },
             **self._about.get(id(judge), {}),
-            **_why_of(judge),
+            **_describe_explaining(judge),
         }
 
     def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:
@@ -251,19 +251,19 @@ class Panel:
         settings = self._config.judge(name)
         if not settings.is_composed:
             return self._first(name)
-        from .composed_judges import cascade_of, jury_of, verified_of
+        from .composed_judges import make_cascade, make_jury, make_verified
 
         if settings.cascade is not None:
-            return cascade_of(name, self._config, self._seated)
+            return make_cascade(name, self._config, self._seated)
         if settings.jury is None:
             judge = self._first(name)
         else:
-            judge = jury_of(name, self._config, self._seated)
+            judge = make_jury(name, self._config, self._seated)
             if name == "answerability":
                 _check_eta(judge, self._config)
         if settings.verify is None:
             return judge
-        return verified_of(name, self._config, judge, self._verifier(name))
+        return make_verified(name, self._config, judge, self._verifier(name))
 
     def _first(self, name: JudgeName) -> Judge:
         """The one judge of this name, as it is asked first."""
@@ -271,7 +271,7 @@ class Panel:
 
     def _verifier(self, name: JudgeName) -> Judge:
         """The judge that looks again at its labels."""
-        settings = verifier_of(self._config.judge(name))
+        settings = make_verifier(self._config.judge(name))
         return self._one(name, self._config.with_judge(name, settings))
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:
@@ -283,12 +283,12 @@ class Panel:
         return judge
 
     def _one(self, name: JudgeName, config: Config) -> Judge:
-        kind = kind_of(name)
+        kind = find_judge(name)
         assert kind is not None  # the config names no other
         options, about = _setup(kind, name, config, self._own)
         if not config.judge(name).example:
             options["example"] = False
-        if (window := window_of(name, config)) is not None:
+        if (window := get_window(name, config)) is not None:
             options["window"] = window
         judge: Judge = kind.load(config.judge(name).variant)(
             backend=self.backend(config.judge(name).model), **options
@@ -302,9 +302,9 @@ class Panel:
             judge = with_demonstrations(judge, examples)
         judge, wording = in_own_words(judge, name, config)
         if (state := config.judge(name).state) is not None:
-            from .composed_judges import fitted
+            from .composed_judges import load_fitted
 
-            judge = fitted(judge, state)
+            judge = load_fitted(judge, state)
         if name == "answerability":
             _check_eta(judge, config)
         self._about[id(judge)] = about | wording
@@ -332,7 +332,7 @@ def _setup(
         from ...judges.own import read_own_judge
 
         options["definition"] = read_own_judge(Path(own or ""))
-    made = {o: text_of(v) if isinstance(v, Path) else v for o, v in options.items()}
+    made = {o: read_text(v) if isinstance(v, Path) else v for o, v in options.items()}
     return {option: value for option, value in made.items() if value is not None}, about
 
 
@@ -341,21 +341,21 @@ def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
 
     Raises: InputError where it cannot.
     """
-    settings, (_, model) = config.judge(name), config.model_of(name)
+    settings, (_, model) = config.judge(name), config.get_model(name)
     evidence = settings.evidence
     if evidence is None and model.way == "lexical" and (judge.quotable or judge.source):
         evidence = True
-    with refused(f"judges.{name}"):
+    with raise_at(f"judges.{name}"):
         return judge.explaining(evidence=evidence, reasoning=settings.reasoning)
 
 
-def _sampling_of(judge: Judge) -> dict[str, Any]:
+def _get_sampling(judge: Judge) -> dict[str, Any]:
     """The temperature and top-p of a judge that has its own, as they are sent."""
     config = judge.backend and judge.backend.config
     return {name: getattr(config, name) for name in judge.sampling} if config else {}
 
 
-def _why_of(judge: Judge) -> dict[str, Any]:
+def _describe_explaining(judge: Judge) -> dict[str, Any]:
     """What makes up a judge that says why, besides its prompt."""
     if not isinstance(judge, ItemJudge) or not judge.says_why:
         return {}
@@ -381,19 +381,19 @@ def _short(text: str | bytes) -> str:
 
 
 def _hash(path: Path | None) -> str | None:
-    return None if path is None else hash_of(path)
+    return None if path is None else hash_file(path)
 
 
 _OF_ITS_OWN_PROMPT = ("evidence", "reasoning", "demonstrations")
 
 
-def window_of(name: JudgeName, config: Config) -> int | None:
+def get_window(name: JudgeName, config: Config) -> int | None:
     """Things in a call, by the config or a prompt file. Raises: InputError if they differ."""
     window, path = config.judge(name).window, config.judge(name).prompt
     if path is None:
         return window
     instrument = read_instrument(path)
-    of_file, kind = instrument.definition.window, kind_of(name)
+    of_file, kind = instrument.definition.window, find_judge(name)
     if of_file is None:
         return window
     if window not in (None, of_file):
@@ -433,10 +433,10 @@ def _instructions(name: JudgeName, config: Config) -> str:
     if name == "answer_writer" and config.generate.instructions is not None:
         what = "generate.instructions says the same; take one of them"
         raise InputError(f"judges.{name}.instructions: {what}")
-    return (text_of(instructions) if isinstance(instructions, Path) else instructions) or ""
+    return (read_text(instructions) if isinstance(instructions, Path) else instructions) or ""
 
 
-def text_of(path: Path | None) -> str | None:
+def read_text(path: Path | None) -> str | None:
     """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
     try:
         text = None if path is None else path.read_text(encoding="utf-8").strip()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ...records.judgements import Outcome, Reason, Unjudged
-from ...records.reading.lines import FILES, hash_of
+from ...records.reading.lines import FILES, hash_file
 from ...records.reading.lines import MANIFEST as MANIFEST
 from ...records.reading.problems import InputError, Problems
 from ...records.traces import TRACE
@@ -58,8 +58,8 @@ class Results:
         self.folder = folder
         self._all = (*names, TRACE)
         _check_ours(folder, (*self._all, *ALWAYS))
-        self._lock = _locked(folder)
-        self._before = published_files(folder)
+        self._lock = _lock_folder(folder)
+        self._before = list_published(folder)
         self._names: list[str] = []
         self.counts: Counter[str] = Counter()
         self.n_judged: Counter[str] = Counter()
@@ -101,7 +101,9 @@ class Results:
         if self._trace is not None:
             self._trace.close()
         if "program" not in manifest:
-            digests = {name: hash_of(self.folder / f"{name}.part") for name in sorted(self._names)}
+            digests = {
+                name: hash_file(self.folder / f"{name}.part") for name in sorted(self._names)
+            }
             manifest = {**manifest, FILES: digests}
         write_file(self.part(MANIFEST), pretty(manifest))
         for name in (MANIFEST, *({*self._all, *self._before} - {*self._names})):
@@ -225,7 +227,7 @@ class Results:
             self._lock.close()
 
 
-def published_files(folder: Path) -> list[str]:
+def list_published(folder: Path) -> list[str]:
     """The files that the finished run in a folder wrote, as its manifest lists them.
 
     [] without a finished run, and of what a build made.
@@ -242,16 +244,16 @@ def check_free(folder: Path, names: Collection[str]) -> None:
     """Raise InputError, and write nothing, if `Results` would refuse the folder."""
     _check_ours(folder, (*names, TRACE))
     if (folder / "journal" / "lock").exists():
-        _locked(folder).close()
+        _lock_folder(folder).close()
 
 
-def _locked(folder: Path) -> Lock:
+def _lock_folder(folder: Path) -> Lock:
     return Lock(own_folder(folder / "journal") / "lock", f"{folder}: another run is writing there")
 
 
 def _check_ours(folder: Path, names: Collection[str]) -> None:
     """Refuse a folder, such as that of the data, with files that a run would replace."""
-    ours = published_files(folder)
+    ours = list_published(folder)
     if not ours and ((folder / "journal").is_dir() or (folder / MANIFEST).is_file()):
         return
     for name in names:

@@ -25,15 +25,15 @@ from ...backends.tracing import trace_items, trace_run
 from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES, lacks_probabilities
 from ...records.judgements import Judged, Outcome, Reason, Unjudged, wrong_quotes
 from ...records.kinds import FIRST, VERIFIED
-from ...records.reading.problems import InputError, shown, write_note
+from ...records.reading.problems import InputError, escape, write_note
 from ...views.numbers import format_money, format_seconds
 from ..config.base import EXECUTORS, JudgeName
 from ..config.sections import Config
 from .journal import Journal
-from .panel import Panel, budget_of, check_judges, check_models, check_prices, open_cache
+from .panel import Panel, check_judges, check_models, check_prices, make_budget, open_cache
 from .results import Results
 from .spending import Spending
-from .stage import Executor, Item, Stage, Tally, Work, run_here, unjudged_in
+from .stage import Executor, Item, Stage, Tally, Work, find_unjudged, run_here
 
 REDRAW_S = 0.2
 LOG_S = 30.0  # between two lines where stderr is not a terminal
@@ -104,7 +104,7 @@ class ProgressBar:
         return ", ".join(parts)
 
     def _text(self) -> Text:
-        return Text(shown(self.line()), no_wrap=True, overflow="ellipsis")
+        return Text(escape(self.line()), no_wrap=True, overflow="ellipsis")
 
     def _draw(self) -> None:
         if self._live is not None:
@@ -117,7 +117,7 @@ class ProgressBar:
         idle = time.monotonic() - self._finished
         if idle >= self._patience:
             what = f"{self._name}: nothing finished for {idle:.0f} s"
-            log.warning("%s", shown(f"{what}. {says()}"))
+            log.warning("%s", escape(f"{what}. {says()}"))
             self._patience = 2 * idle
         loop, wait = asyncio.get_running_loop(), self._patience - idle
         self._timer = loop.call_later(max(wait, 0.01), self._watch, says)
@@ -170,7 +170,7 @@ class Outcomes:
             if isinstance(outcome, Judged) and (what := self._stage.misfit(item, outcome.values)):
                 raise self._journal.unfit(self._number, what)
         self._number += 1
-        lost = unjudged_in(outcome) if isinstance(outcome, Judged) else {}
+        lost = find_unjudged(outcome) if isinstance(outcome, Judged) else {}
         self._results.judged(self._stage.name, item.ids, outcome, n=item.n - len(lost))
         for index, why in lost.items():
             self._results.judged(self._stage.name, item.ids_at(index), why)
@@ -260,7 +260,7 @@ class Session:
             is_answered=self.panel.has_reply,
         )
         try:
-            models = dict(m for judge in stage.judges for m in self.config.models_of(judge))
+            models = dict(m for judge in stage.judges for m in self.config.get_models(judge))
             aliases = models.keys()
             if journal.has_judged:
                 self.panel.trust(aliases)
@@ -301,7 +301,7 @@ class Session:
         No text and no step of an item is kept.
         """
         async with self.judged(stage, results) as outcome:
-            return [(item.ids, _made(outcome(item))) for item in stage.items()]
+            return [(item.ids, _get_made(outcome(item))) for item in stage.items()]
 
     def _describe_in_flight(self) -> str:
         if self._elsewhere is not None:
@@ -367,7 +367,7 @@ def run_session(
     names = list(judges)
     cache = None
     if budget is None:
-        budget = budget_of(config)
+        budget = make_budget(config)
     if panel is None and asks:
         check_prices(config, names)
         check_judges(config, names)
@@ -391,7 +391,7 @@ def run_session(
             cache.close()
 
 
-def _made(outcome: Outcome) -> Any:
+def _get_made(outcome: Outcome) -> Any:
     return outcome.values["made"] if isinstance(outcome, Judged) else None
 
 

@@ -108,14 +108,19 @@ class Spending:
         if prices - {FREE}:
             price = prices.pop() if len(prices) == 1 else None
             about = {
-                **{"start": self._start, "at": self._at, "stage": name, "model": _named(models)},
+                **{
+                    "start": self._start,
+                    "at": self._at,
+                    "stage": name,
+                    "model": _name_models(models),
+                },
                 **{"price": price and price.model_dump(), "journal": journal.name, "end": end},
             }
             write_file(self._folder / _UNDER_WAY, orjson.dumps(about))
         try:
             yield
         finally:
-            self.add(name, _named(models), self._usage.since(before))
+            self.add(name, _name_models(models), self._usage.since(before))
             remove(self._folder / _UNDER_WAY)
 
     def add(self, stage: str, model: str, usage: Usage) -> None:
@@ -190,7 +195,7 @@ def _calls(journal: Path, end: int) -> Iterator[Provenance]:
                 continue
 
 
-def _named(models: Sequence[ModelConfig]) -> str:
+def _name_models(models: Sequence[ModelConfig]) -> str:
     return ", ".join(dict.fromkeys(model.model for model in models))
 
 
@@ -246,20 +251,20 @@ class PromptSizes:
         return tokens
 
 
-def estimated(
+def make_estimate(
     config: Config, judge: JudgeName, prompts: PromptSizes, shown: str | None = None
 ) -> Estimate:
     """What these calls take of the model that answers for a judge, `shown` under another name."""
-    alias, model = config.model_of(judge)
+    alias, model = config.get_model(judge)
     tokens, cached, reply = prompts.prompt_tokens, prompts.cached_tokens, prompts.reply_tokens
     cost = None
     if (price := get_price(model)) is not None:
         cost = compute_cost(price, tokens, cached, reply)
-    name = alias_of(alias, model)
+    name = show_alias(alias, model)
     return Estimate(shown or judge, name, prompts.calls, tokens, reply, cost, cached)
 
 
-def alias_of(alias: str, model: ModelConfig) -> str:
+def show_alias(alias: str, model: ModelConfig) -> str:
     """How a model is shown: its own name, with the alias where it has one."""
     return model.model if alias == "default" else f"{alias} ({model.model})"
 
@@ -313,7 +318,7 @@ class Forecast:
         if not self.agents:
             return []
         models = config.models.items()
-        free = {alias_of(a, m) for a, m in models if m.way in ("lexical", "recorded")}
+        free = {show_alias(a, m) for a, m in models if m.way in ("lexical", "recorded")}
         paid = [row for row in self.judges if row.model not in free | {"lexical"}]
         if not paid:
             return []

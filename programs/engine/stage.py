@@ -16,7 +16,7 @@ from ...backends.replies.completion import collect_failures
 from ...judges.verdicts import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.base import JudgeName
-from .journal import Journal, Values, made_of, verdicts_on
+from .journal import Journal, Values, make_values, verdicts_on
 
 if TYPE_CHECKING:
     from ...agents import Agent, Limits
@@ -107,7 +107,7 @@ def labels(
     judge: ItemJudge = panel[judge_name]
 
     async def ask(item: Item) -> Outcome:
-        verdicts, calls = await judge.judged(judge_inputs(judge, item), topic_of(item))
+        verdicts, calls = await judge.judged(judge_inputs(judge, item), get_topic(item))
         rows = [_verdict_row(each) for each in verdicts]
         if isinstance(verdicts[0], Unjudged) and all("unjudged" in row for row in rows):
             return verdicts[0]._replace(provenance=calls)
@@ -159,7 +159,7 @@ def makes(
         ask,
         settings,
         total=total,
-        values=made_of(made),
+        values=make_values(made),
         misfit=lambda item, values: misfit(item, values["made"]),
     )
 
@@ -182,13 +182,13 @@ def judge_inputs(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
     return (inputs,)
 
 
-def topic_of(item: Item) -> str | None:
+def get_topic(item: Item) -> str | None:
     """The topic of an item, where it has one."""
     topic = item.ids.get("topic_id")
     return topic if isinstance(topic, str) else None
 
 
-def rows_of(outcome: Outcome, n: int) -> list[dict[str, Any]]:
+def make_rows(outcome: Outcome, n: int) -> list[dict[str, Any]]:
     """The verdicts of `labels` as rows, `label` None in each of the `n` where there is none."""
     if isinstance(outcome, Judged):
         verdicts = outcome.values["verdicts"]
@@ -196,7 +196,7 @@ def rows_of(outcome: Outcome, n: int) -> list[dict[str, Any]]:
     return [{"label": None} for _ in range(n)]
 
 
-def unjudged_in(outcome: Judged) -> dict[int, Unjudged]:
+def find_unjudged(outcome: Judged) -> dict[int, Unjudged]:
     """Those of a window that ended without a label while others have one, by their index."""
     rows = outcome.values.get("verdicts", ())
     return {
@@ -331,7 +331,7 @@ async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None
             if pending is None:
                 await asyncio.sleep(0)
             else:
-                work.finish(pending, await outcome_of(ask, pending.item))
+                work.finish(pending, await judge_item(ask, pending.item))
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -341,7 +341,7 @@ async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None
         raise errors.exceptions[0] from None
 
 
-async def outcome_of(ask: Ask, item: Item) -> Outcome:
+async def judge_item(ask: Ask, item: Item) -> Outcome:
     """Judge one item; a JudgeError is its outcome, which names the questions that failed."""
     with collect_failures() as failed:
         try:
@@ -384,7 +384,7 @@ def acts(
         ask,
         settings={"agent": agent.identity(), "settings": settings},
         total=total,
-        values=made_of(made),
+        values=make_values(made),
         misfit=lambda item, values: misfit(item, values["made"]),
         limits=agent.limits,
     )

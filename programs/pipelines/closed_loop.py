@@ -7,7 +7,7 @@ from ...records.reading.problems import InputError
 from ...records.writing import check_no_link
 from ..config.sections import Config
 from ..engine.panel import Panel
-from ..protocols.table import chosen
+from ..protocols.table import choose
 from .generate import answers_file, generate
 from .retrieve import retrieve
 
@@ -24,7 +24,7 @@ def makes_answers(config: Config) -> bool:
     return config.has_pipelines and "generate" in config.model_fields_set
 
 
-def closed_loop(
+def run_closed_loop(
     config: Config, budget: Budget, *, quiet: bool = True, panel: Panel | None = None
 ) -> Config:
     """The config with the runs of its pipelines, and answers written from them, as its data.
@@ -43,7 +43,7 @@ def closed_loop(
         rerankers are missing than may be, since judges would take the order that was kept for
         theirs.
     """
-    judges_answers = any(one.judges_answers for one in chosen(config.program))
+    judges_answers = any(one.judges_answers for one in choose(config.program))
     if judges_answers and not (config.data.runs or makes_answers(config)):
         raise InputError("no answers: a section generate: has them written from the contexts")
     for name in (CONTEXTS, GENERATED):
@@ -56,11 +56,11 @@ def closed_loop(
         n = sum(manifest["failed"].values())
         raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; {AGAIN}")
     runs = tuple(about["file"] for about in manifest["runs"].values())
-    config = config.changed("data", retrieval=(*config.data.retrieval, *runs))
+    config = config.change("data", retrieval=(*config.data.retrieval, *runs))
     if not makes_answers(config):
         return config
     folder = config.run.out / GENERATED
-    writing = config.changed("run", out=folder).changed("data", retrieval=runs)
+    writing = config.change("run", out=folder).change("data", retrieval=runs)
     made = generate(writing, quiet=quiet, budget=budget, panel=panel)
     answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]
-    return config.changed("data", runs=(*config.data.runs, *answers))
+    return config.change("data", runs=(*config.data.runs, *answers))

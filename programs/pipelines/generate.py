@@ -21,15 +21,15 @@ from ...records.writing import own_folder, remove
 from ..config.base import JudgeName
 from ..config.sections import NAME_BYTES, Config, CoverageConfig, DataConfig, GenerateConfig
 from ..engine.dry_run import estimate_calls
-from ..engine.journal import Count, list_of, object_of
+from ..engine.journal import Count, make_list_type, make_object_type
 from ..engine.making import (
     DATASHEET,
     STATISTICS,
     Build,
     check_build_folder,
     datasheet,
-    generated,
-    left_out,
+    describe_generated,
+    list_left_out,
     plain,
     run_build,
     sources,
@@ -41,7 +41,7 @@ from ..engine.results import MANIFEST, Results
 from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
 from ..inputs import load_collection
-from ..protocols.coverage.files import inputs_of
+from ..protocols.coverage.files import get_inputs
 
 PROGRAM, ANSWERS = "generate", "answers"
 JUDGES: tuple[JudgeName, ...] = ("answer_writer",)
@@ -110,7 +110,7 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
     _check_limits(settings, collection.topics)
     contexts: dict[str, dict[str, list[str]]] = {}
     lost: dict[tuple[str, str], Reason] = {}
-    inputs = inputs_of(collection)
+    inputs = get_inputs(collection)
     rankings = inputs.rankings
     for retrieval_run, ranking in rankings.items():
         run_id = _run_id(settings.run_id, retrieval_run, is_one=len(rankings) == 1)
@@ -239,10 +239,10 @@ def answers_datasheet(manifest: Mapping[str, Any]) -> str:
         "Written by `judge generate` of nuggetjudge from what retrieval runs found.",
         {
             "What they were written from": sources(manifest["inputs"]),
-            "What was generated, and by what": generated(manifest, _MADE),
+            "What was generated, and by what": describe_generated(manifest, _MADE),
             "Numbers it was made with": _numbers(manifest["config"]["generate"]),
             "What is in it": table([header, *([plain(run), *cells] for run, *cells in rows)]),
-            "What was left out, and why": [*missing, *left_out(manifest)] or ["Nothing."],
+            "What was left out, and why": [*missing, *list_left_out(manifest)] or ["Nothing."],
             "Known limits": _LIMITS,
         },
     )
@@ -268,7 +268,9 @@ def _share(part: int, n: int) -> str:
     return f"{part:,} of {n:,}" if n else "-"
 
 
-MADE = list_of(object_of({"text": StrictStr, "citations": list[Count]}))  # an answer, by sentence
+MADE = make_list_type(
+    make_object_type({"text": StrictStr, "citations": list[Count]})
+)  # an answer, by sentence
 
 
 def generate(

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ...backends.budget import Usage
-from ...records.reading.lines import first_line, hash_of, is_gzip
+from ...records.reading.lines import first_line, hash_file, is_gzip
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage
 from ...records.writing import write_file
@@ -165,7 +165,7 @@ def make_indexes(
         wanted = ", ".join(each.__name__.removesuffix("Step").lower() for each in _MADE_WITH)
         raise InputError(f"no step of the pipeline has an index: wanted one of {wanted}")
     check_writable_folder(folder)
-    hashes = list(map(hash_of, passages))
+    hashes = list(map(hash_file, passages))
     if _holds_indexes(folder):
         _check_collection(folder, passages)
     problems = Problems()
@@ -266,7 +266,7 @@ def _check_collection(folder: Path, passages: Sequence[Path]) -> None:
     except (OSError, ValueError, TypeError, KeyError):
         what = f"{COLLECTION} is missing or broken; name another folder, or make it by judge index"
         raise InputError(f"{folder}: no folder of indexes, {what}") from None
-    if made_from != list(map(hash_of, passages)):
+    if made_from != list(map(hash_file, passages)):
         what = "the indexes there were made from other passages"
         raise InputError(f"{folder}: {what}; make them again in another folder (judge index)")
 

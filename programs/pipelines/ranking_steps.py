@@ -20,7 +20,7 @@ from ...records.rows import Passage, Topic
 from ...records.topics import read_passages
 from ...retrieval.corpus import passage_text
 from ...retrieval.encoders import HashingEncoder
-from ...retrieval.fusion import check_ranked, reciprocal_rank, weighted, within_tokens
+from ...retrieval.fusion import check_ranked, fuse_weighted, reciprocal_rank, within_tokens
 from ...retrieval.rerank.diversity import Mmr
 from ...retrieval.scored import Counted, Ranked, Reranker, Scored, by_rank
 from ..config.pipelines import (
@@ -157,7 +157,7 @@ class RankingSteps:
         if step.hits is not None:
             after[-1] = {topic: ranked[: step.hits] for topic, ranked in after[-1].items()}
         for topic, ranked in after[-1].items():
-            with _refused(step, topic):
+            with _convert_refusal(step, topic):
                 check_ranked(ranked)
         took = asyncio.get_running_loop().time() - began
         self.seconds[step.step] = self.seconds.get(step.step, 0.0) + took
@@ -193,10 +193,10 @@ class RankingSteps:
     def _fused(self, step: RrfStep | WeightedStep, rankings: list[Rankings]) -> Rankings:
         def fused(topic: str) -> Ranked:
             ranked_lists = [ranking[topic] for ranking in rankings]
-            with _refused(step, topic):
+            with _convert_refusal(step, topic):
                 if isinstance(step, RrfStep):
                     return reciprocal_rank(ranked_lists, k=step.k)
-                return weighted(ranked_lists, step.weights, norm=step.norm)
+                return fuse_weighted(ranked_lists, step.weights, norm=step.norm)
 
         return {topic: fused(topic) for topic in self._topics}
 
@@ -232,7 +232,7 @@ class RankingSteps:
                 for topic in waiting:
                     ranked = front[topic]
                     if len(ranked) > 1:
-                        with _refused(step, topic):
+                        with _convert_refusal(step, topic):
                             ranked = await rerank(self._topics[topic], ranked)
                             check_ranked(ranked)
                     if rest := rankings[topic][len(front[topic]) :]:
@@ -281,11 +281,11 @@ class RankingSteps:
 
             return MonoT5(step.model)
         assert isinstance(step, RankLlmStep)
-        return rankllm_of(self._config, step)
+        return make_rankllm(self._config, step)
 
 
 @contextmanager
-def _refused(step: Step, topic: str) -> Iterator[None]:
+def _convert_refusal(step: Step, topic: str) -> Iterator[None]:
     """Raise what a step refuses about a topic as InputError."""
     try:
         yield
@@ -297,11 +297,11 @@ def _ids(rankings: Rankings) -> set[str]:
     return {each.passage_id for ranked in rankings.values() for each in ranked}
 
 
-def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
+def make_rankllm(config: Config, step: RankLlmStep) -> Reranker:
     """RankLLM with the model that `judges.rankllm` names: an endpoint, or vLLM in this process."""
     from ...retrieval.rerank.rankllm import CONTEXT_SIZE, RankLlm
 
-    alias, model = config.model_of("rankllm")
+    alias, model = config.get_model("rankllm")
     size = model.context_length or CONTEXT_SIZE
     if model.way == "vllm":
         window, stride = step.window, step.stride

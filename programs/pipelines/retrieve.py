@@ -16,8 +16,8 @@ import orjson
 from ...backends.budget import Budget
 from ...records.judgements import Reason
 from ...records.questions import Ratings, read_question_sets, read_ratings
-from ...records.reading.lines import hash_of
-from ...records.reading.problems import InputError, Problems, refused
+from ...records.reading.lines import hash_file
+from ...records.reading.problems import InputError, Problems, raise_at
 from ...records.relevance import write_trec_run
 from ...records.rows import QuestionSet, Ranking, Topic
 from ...records.topics import read_topics
@@ -33,14 +33,14 @@ from ..config.pipelines import (
     SetwiseStep,
     Step,
     deep_enough,
-    name_of,
+    make_name,
     too_shallow,
 )
 from ..config.sections import Config
 from ..engine.dry_run import estimate_calls
 from ..engine.folders import check_writable_file, check_writable_folder
-from ..engine.manifest import fingerprint_of, input_hashes, this_time
-from ..engine.panel import Panel, budget_of
+from ..engine.manifest import input_hashes, make_fingerprint, this_time
+from ..engine.panel import Panel, make_budget
 from ..engine.results import MANIFEST
 from ..engine.session import Session, run_session
 from ..engine.spending import Estimate
@@ -118,7 +118,7 @@ def run_files(out: Path, names: Iterable[str], inputs: Iterable[Path]) -> RunFil
         runs, manifest = {name: out / f"{name}.run" for name in names}, out / MANIFEST
     for path in (*runs.values(), manifest):
         check_writable_file(path)
-    before = _listed(manifest)
+    before = _list_runs(manifest)
     gone = () if is_file else tuple(out / f"{name}.run" for name in before if name not in names)
     changed = {path.resolve() for path in (*runs.values(), manifest, *gone)}
     for path in inputs:
@@ -128,7 +128,7 @@ def run_files(out: Path, names: Iterable[str], inputs: Iterable[Path]) -> RunFil
     return RunFiles(runs, manifest, gone)
 
 
-def _listed(path: Path) -> list[str]:
+def _list_runs(path: Path) -> list[str]:
     """The names of the runs that a manifest lists; none where there is no manifest.
 
     Raises: InputError for a manifest that is not of `judge retrieve`.
@@ -159,7 +159,7 @@ def _write_run(
         )
         for topic, ranked in rankings.items()
     )
-    with refused(name):
+    with raise_at(name):
         write_trec_run(path, rows)
 
 
@@ -193,16 +193,16 @@ def retrieve(
         written then either.
     """
     config = config.with_steps(deep_enough)
-    pipelines = pipelines_of(config)
+    pipelines = read_pipelines(config)
     run_paths = [step.path for step in _steps(pipelines) if isinstance(step, RunStep)]
-    inputs = {**input_hashes(config), **{str(path): hash_of(path) for path in run_paths}}
+    inputs = {**input_hashes(config), **{str(path): hash_file(path) for path in run_paths}}
     files = run_files(out, pipelines, map(Path, inputs))
     problems = Problems()
     topics = _topics(config, problems)
     questions, ratings = _questions_and_ratings(config, pipelines, problems)
     problems.raise_errors()
-    required = _required(config, pipelines, topics)
-    budget = budget or budget_of(config)
+    required = _count_required(config, pipelines, topics)
+    budget = budget or make_budget(config)
     before = replace(budget.usage)
     began = time.monotonic()
     with (
@@ -225,7 +225,7 @@ def retrieve(
 
         judged, steps, rankings, lost, identities = run_session(
             config.here(),
-            judges_of(pipelines),
+            find_judges(pipelines),
             judge,
             retry=False,
             quiet=quiet,
@@ -236,7 +236,7 @@ def retrieve(
     by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
     manifest = {
         "program": PROGRAM,
-        "fingerprint": fingerprint_of(config, inputs),
+        "fingerprint": make_fingerprint(config, inputs),
         "version": importlib.metadata.version("nuggetjudge"),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
@@ -273,7 +273,7 @@ def plan_retrieve(config: Config) -> list[Estimate]:
     Everything but the models runs, first stages included. RankLLM, which asks by itself, is left
     out and not counted; see `asks_by_itself`.
     """
-    here = judges_of(pipelines_of(config))
+    here = find_judges(read_pipelines(config))
     return estimate_calls(
         config, lambda alone, panel: retrieve(alone, alone.run.out, panel=panel), here
     )
@@ -281,14 +281,14 @@ def plan_retrieve(config: Config) -> list[Estimate]:
 
 def asks_by_itself(config: Config) -> bool:
     """Whether a step asks a model past the judges, so that a dry run cannot count its calls."""
-    return any(isinstance(step, RankLlmStep) for step in _steps(pipelines_of(config)))
+    return any(isinstance(step, RankLlmStep) for step in _steps(read_pipelines(config)))
 
 
-def pipelines_of(config: Config) -> dict[str, tuple[Step, ...]]:
+def read_pipelines(config: Config) -> dict[str, tuple[Step, ...]]:
     """The pipelines of a config by the names of their runs. Raises: InputError if it has none."""
     pipelines: dict[str, tuple[Step, ...]] = dict(config.pipelines)
     if config.retrieve:
-        name = name_of(config.retrieve)
+        name = make_name(config.retrieve)
         if name in pipelines:
             raise InputError(f"pipelines.{name}: has the name that retrieve: gives its run")
         pipelines[name] = config.retrieve
@@ -300,7 +300,7 @@ def pipelines_of(config: Config) -> dict[str, tuple[Step, ...]]:
     return pipelines
 
 
-def judges_of(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
+def find_judges(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
     """The judges that pipelines may ask."""
     judges: dict[JudgeName, None] = {}
     for step in _steps(pipelines):
@@ -347,7 +347,7 @@ def _questions_and_ratings(
     return questions, ratings
 
 
-def _required(
+def _count_required(
     config: Config, pipelines: Mapping[str, Sequence[Step]], topics: Mapping[str, Topic]
 ) -> dict[str, int | None]:
     """The size of Z* of each topic, where a cut wants it; None: missing ratings leave it open.

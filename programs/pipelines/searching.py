@@ -14,10 +14,10 @@ import orjson
 
 from ...backends.budget import Budget
 from ...records.reading.fields import LineIndex, read_lines
-from ...records.reading.lines import hash_of
+from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic
-from ...records.topics import PASSAGE_ID_FIELDS, passage_of
+from ...records.topics import PASSAGE_ID_FIELDS, read_passage
 from ...retrieval.english import ANALYSIS
 from ...retrieval.scored import Ranked
 from ..config.pipelines import AnyStep, deep_enough
@@ -41,7 +41,7 @@ class IndexedPassages:
         problems = Problems()
         for path in paths:
             for line in read_lines(path, problems):
-                if (name := line.id(*PASSAGE_ID_FIELDS)) is not None and passage_of(line, name):
+                if (name := line.id(*PASSAGE_ID_FIELDS)) is not None and read_passage(line, name):
                     self._lines.note(line, name)
         problems.raise_errors()
         self._held = lru_cache(maxsize=_CACHED)(partial(_passage, self._lines))
@@ -60,7 +60,7 @@ class IndexedPassages:
 
 def _passage(lines: LineIndex, passage_id: str) -> Passage | None:
     line = next(lines.lines(passage_id), None)
-    return None if line is None else passage_of(line, passage_id)
+    return None if line is None else read_passage(line, passage_id)
 
 
 class PipelineCorpus:
@@ -84,7 +84,7 @@ class PipelineCorpus:
         self._steps = deep_enough(steps)
         self._opening, self._are_open = asyncio.Lock(), False
         made_of = [
-            [hash_of(path) for path in config.data.passages],
+            [hash_file(path) for path in config.data.passages],
             [step.model_dump(mode="json") for step in self._steps],
             ANALYSIS,
         ]

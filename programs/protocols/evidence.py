@@ -29,8 +29,8 @@ from ...records.support import (
 from ...records.writing import NewFile, own_folder
 from ..config.base import JudgeName
 from ..config.sections import Config
-from ..engine.folders import inputs_of
-from ..engine.journal import object_of
+from ..engine.folders import find_inputs
+from ..engine.journal import make_object_type
 from ..engine.stage import Item, acts
 from ..inputs import Collection, expand_runs
 from .judgements import FileLines, Judgement, explanation
@@ -51,7 +51,7 @@ FILE = "evidence.jsonl"
 # headings and marks.
 LEXICAL_LEAST, LEXICAL_WORDS = 0.7, 4
 SUPPORT, RECHECK, UNCITED = "support", "recheck", "uncited"
-_MADE = object_of(
+_MADE = make_object_type(
     {
         "outcome": str,
         "suggestion": dict[str, Any] | None,
@@ -317,7 +317,7 @@ def _with_outcome(
 
 
 def _is_shown(suggestion: Suggestion, text: str, config: Config) -> bool:
-    is_lexical = config.model_of(SUPPORT)[1].way == "lexical"
+    is_lexical = config.get_model(SUPPORT)[1].way == "lexical"
     least = config.evidence.least
     if least is None:
         least = LEXICAL_LEAST if is_lexical else 0.0
@@ -349,9 +349,9 @@ def export_repaired(folder: Path, out: Path) -> dict[str, int]:
             of_answer = changes.setdefault((row.run_id, row.topic_id), {})
             of_answer[row.sentence] = (name, row.citation is not None)
     problems.raise_errors()
-    inputs = inputs_of(folder)
+    inputs = find_inputs(folder)
     paths = expand_runs(inputs.config.data.runs)
-    inputs.checked("its answers cannot be repaired", of=paths)
+    inputs.check("its answers cannot be repaired", of=paths)
     names = [path.name.removesuffix(".gz") for path in paths]
     for name, n in Counter(names).items():
         if n > 1 or (out / name).exists():
@@ -376,13 +376,13 @@ def _rows(
         counts["answers"] += 1
         counts["changed_answers"] += bool(of_answer)
         counts["changed_sentences"] += len(of_answer)
-        row = _changed(line, of_answer)
+        row = _change(line, of_answer)
         holder = row["metadata"] if isinstance(row.get("metadata"), dict) else row
         holder["run_id"] = answer.run_id + SUFFIX
         yield {**row, FROM: answer.run_id}
 
 
-def _changed(line: Line, changes: Mapping[int, tuple[str, bool]]) -> dict[str, Any]:
+def _change(line: Line, changes: Mapping[int, tuple[str, bool]]) -> dict[str, Any]:
     row: dict[str, Any] = orjson.loads(orjson.dumps(line.row))
     if not changes:
         return row

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import ValidationError
 
-from ...judges.table import item_judges, kind_of
+from ...judges.table import find_judge, item_judges
 from ...metrics.answer_scores import SUFFIX
 from ...records.kinds import Cell, key_fields
 from ...records.labels import ItemRow, item_lines, read_items
@@ -24,7 +24,7 @@ from ..config.base import JudgeName
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
-from ..engine.stage import Item, labels, rows_of
+from ..engine.stage import Item, labels, make_rows
 from ..inputs import Collection, looks_like_an_instruction
 from .judged_items import (
     ITEMS,
@@ -33,8 +33,8 @@ from .judged_items import (
     JudgedItems,
     item_measures,
     item_rows,
-    labelled_items,
     read_labelled,
+    read_labelled_items,
 )
 from .program import CellTexts, Folder, Program, Run
 from .scoreboard import Scoreboard
@@ -68,7 +68,7 @@ class Items(Program):
             of = read_own_judge(own)
             names = list(item_measures(of.scale, of.gains, of.measure))
             return [*names, names[0] + SUFFIX] if of.gains else names
-        kind = kind_of(config.items.name)
+        kind = find_judge(config.items.name)
         assert kind is not None  # the config names no other
         judge = kind.load(config.judge(config.items.name).variant)
         names = list(item_measures(judge.scale, judge.gains))
@@ -90,7 +90,7 @@ class Items(Program):
                 waiting: dict[int, dict[str, Any]] = {}  # for rows before them
                 n_written = 0
                 for numbers, group, item in calls:
-                    verdicts = rows_of(outcome(item), item.n)
+                    verdicts = make_rows(outcome(item), item.n)
                     for number, row, verdict in zip(numbers, group, verdicts, strict=True):
                         waiting[number] = {**row.ids, **verdict}
                     while n_written in waiting:
@@ -117,7 +117,7 @@ class Items(Program):
     def items(self, folder: Folder) -> JudgedItems:
         """See Program."""
         scale, topics = _scale_in(folder.path, folder.notes), folder.topics or ()
-        return labelled_items(folder.need(FILE), scale, topics, folder.problems)
+        return read_labelled_items(folder.need(FILE), scale, topics, folder.problems)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
@@ -181,7 +181,7 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
     Raises: InputError if there is none, or it lacks a model.
     """
     if (own := config.items.own) is None:
-        kind = kind_of(config.items.name)
+        kind = find_judge(config.items.name)
         assert kind is not None  # the config names no other
         settings = config.judge(config.items.name)
         judge = kind.load(settings.variant)
@@ -190,7 +190,7 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
     from ...judges import read_own_judge  # with which DSPy comes
 
     definition = read_own_judge(own)
-    if definition.lexical is None and config.model_of("item")[1].way == "lexical":
+    if definition.lexical is None and config.get_model("item")[1].way == "lexical":
         what = "it has no `lexical:` section, so it needs a model (--model, models.default)"
         raise InputError(f"{own}: {what}")
     return tuple(definition.inputs), ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...records.kinds import kinds_of_labels, known_scale
+from ...records.kinds import find_scale, kinds_of_labels
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
@@ -17,16 +17,16 @@ from .table import programs
 LABELS = "labels.jsonl"  # what there should be where a kind has no file of its own
 
 
-def judged_kinds() -> dict[str, str]:
+def list_judged_kinds() -> dict[str, str]:
     """The kinds of judgements that a results folder may have, with their files."""
     return {one.kind: one.judged for one in programs()}
 
 
-def judged_by(folder: Path, kind: str) -> Program | None:
+def find_task(folder: Path, kind: str) -> Program | None:
     """The program whose judgements of this kind a results folder has.
 
     Args:
-        kind: of `judged_kinds`, or of a label file. Items, and what programs of other packages
+        kind: of `list_judged_kinds`, or of a label file. Items, and what programs of other packages
             judge, may have any ids, so labels of any kind may belong to them.
     """
     present = [one for one in programs() if (folder / one.judged).is_file()]
@@ -37,19 +37,19 @@ def judged_by(folder: Path, kind: str) -> Program | None:
     return next(iter(of_kind), None)
 
 
-def judged_file(path: Path, kind: str) -> Path:
+def find_judged_file(path: Path, kind: str) -> Path:
     """The file with judgements of this kind in a results folder; a file is itself.
 
     Args:
-        kind: of `judged_kinds`, or the kind of the labels that are to be joined.
+        kind: of `list_judged_kinds`, or the kind of the labels that are to be joined.
 
     Raises: InputError if the folder has none.
     """
     if not path.is_dir():
         return path
-    if (program := judged_by(path, kind)) is not None:
+    if (program := find_task(path, kind)) is not None:
         return path / program.judged
-    name = judged_kinds().get(kind, LABELS)
+    name = list_judged_kinds().get(kind, LABELS)
     raise InputError(f"{path}: has no {name}, so no judgements like the labels ({kind})")
 
 
@@ -58,8 +58,8 @@ def read_judgements(path: Path, kind: str) -> Iterator[Judgement]:
 
     Raises: InputError if there are none.
     """
-    file = judged_file(path, kind)
-    program = judged_by(path, kind) if path.is_dir() else None
+    file = find_judged_file(path, kind)
+    program = find_task(path, kind) if path.is_dir() else None
     program = program or next((one for one in programs() if one.kind == kind), None)
 
     def lines(name: str) -> Iterator[Line]:
@@ -81,7 +81,7 @@ def kind_of_folder(path: Path) -> str:
     """The first of them. Raises: InputError if there is none."""
     if kinds := kinds_in(path):
         return kinds[0]
-    raise InputError(f"{path}: has none of {', '.join(judged_kinds().values())}")
+    raise InputError(f"{path}: has none of {', '.join(list_judged_kinds().values())}")
 
 
 def scale_in(*paths: Path, kind: str | None = None) -> ItemScale | None:
@@ -93,13 +93,13 @@ def scale_in(*paths: Path, kind: str | None = None) -> ItemScale | None:
     for path in paths:
         if path.is_dir():
             of_folder = kind or next(iter(kinds_in(path)), None)
-            program = judged_by(path, of_folder) if of_folder is not None else None
+            program = find_task(path, of_folder) if of_folder is not None else None
             if program is not None and (item_scale := program.scale(path)) is not None:
                 return item_scale
     return None
 
 
-def scale_of(*paths: Path, kind: str | None = None) -> tuple[str, ...] | None:
+def find_file_scale(*paths: Path, kind: str | None = None) -> tuple[str, ...] | None:
     """The labels, worst to best, where `scale_in` knows them.
 
     Labels of other files, which people gave to the same items, are on that scale too.
@@ -120,4 +120,4 @@ def are_ordered(kind: str, scale: Sequence[str], *paths: Path) -> bool:
     item_scale = scale_in(*paths, kind=kind)
     if item_scale is not None:
         return item_scale.is_ordered
-    return known_scale(kind, set(scale)) is not None
+    return find_scale(kind, set(scale)) is not None

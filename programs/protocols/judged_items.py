@@ -38,7 +38,7 @@ class Measure:
     topics: tuple[str, ...]  # over which it is a mean
     by_own_topics: bool = False  # each run over those that it has items of
 
-    def judged_gains(self, items: JudgedItems) -> Floats:
+    def get_gains(self, items: JudgedItems) -> Floats:
         """(n_items,) by probabilities where there are some, else by label; nan: not judged."""
         gains = np.full(len(items.cells), np.nan)
         for i, (label, chances) in enumerate(zip(items.labels, items.probabilities, strict=True)):
@@ -289,7 +289,7 @@ def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[
             yield LabelledItem(cell, label, line.leaning().get("probabilities"))
 
 
-def labelled_items(
+def read_labelled_items(
     path: Path, scale: ItemScale, topics: Collection[str], problems: Problems
 ) -> JudgedItems:
     """The items of such a file; each counts the same in its topic and its run.

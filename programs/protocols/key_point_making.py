@@ -10,7 +10,7 @@ from pydantic import StrictStr
 from ...records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
 from ..engine.journal import Count
 from ..engine.results import Results
-from ..engine.stage import Item, Maker, labels, makes, rows_of
+from ..engine.stage import Item, Maker, labels, make_rows, makes
 from .program import Run
 
 if TYPE_CHECKING:
@@ -112,12 +112,12 @@ async def find_points(
 
     Source: arXiv:2410.23000 (Long2RAG).
     """
-    extracted = await _extracted(session, results, questions, documents)
-    merged = await _merged(session, results, questions, extracted)
-    return Made(extracted, merged, await _filtered(session, results, questions, merged))
+    extracted = await _extract(session, results, questions, documents)
+    merged = await _merge(session, results, questions, extracted)
+    return Made(extracted, merged, await _filter(session, results, questions, merged))
 
 
-async def _extracted(
+async def _extract(
     session: Session,
     results: Results,
     questions: Mapping[str, str],
@@ -148,7 +148,7 @@ async def _extracted(
     return extracted
 
 
-async def _merged(
+async def _merge(
     session: Session,
     results: Results,
     questions: Mapping[str, str],
@@ -176,7 +176,7 @@ async def _merged(
     return merged
 
 
-async def _filtered(
+async def _filter(
     session: Session,
     results: Results,
     questions: Mapping[str, str],
@@ -196,7 +196,7 @@ async def _filtered(
     stage = labels("filter", session.panel, "keypoint_filter", items, total=total)
     async with session.judged(stage, results) as outcome:
         for item in items():
-            [verdict] = rows_of(outcome(item), 1)
+            [verdict] = make_rows(outcome(item), 1)
             judged = None if verdict["label"] is None else verdict
             verdicts[item.ids["topic_id"]][item.ids["key_point_id"]] = judged
     return verdicts

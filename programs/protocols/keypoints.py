@@ -38,7 +38,7 @@ from ...records.kinds import Cell
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, KeyPoint, KeyPointSet, Topic
 from ..config.sections import Config
-from ..engine.stage import Item, labels, makes, rows_of
+from ..engine.stage import Item, labels, make_rows, makes
 from ..inputs import Collection, load_collection
 from .judged_items import JudgedItems, equal_items
 from .judgements import (
@@ -157,9 +157,9 @@ class KeyPoints(Program):
         why = "key points, it is left out of their scores"
         leave_out(run, LEFT_OUT, by_topic, "no_key_points", why, where)
         results.notes[UNMADE_TOPICS] = [t for t, points in by_topic.items() if points is None]
-        results.notes[UNMADE], lengths = await entailed(run, by_topic)
+        results.notes[UNMADE], lengths = await judge_entailment(run, by_topic)
         if run.config.keypoints.precision:
-            await claims_of(run, by_topic)
+            await write_claims(run, by_topic)
         cells = read_cells(Folder(results.folder, Problems(), notes=run.notes(), is_written=False))
         n_points = {t: len(points.key_points) for t, points in by_topic.items() if points}
         scored = [collection.topics[topic] for topic in by_topic]
@@ -356,7 +356,9 @@ def _row(
     return {**row, **asdict(value), "n_topics": n_topics}
 
 
-async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[AnswerId, int]]:
+async def judge_entailment(
+    run: Run, sets: Sets
+) -> tuple[list[tuple[str, str]], dict[AnswerId, int]]:
     """Look for the key points in all answers, one by one or a window in a call.
 
     Returns: (run, topic) of the answers whose key points could not be made; the words of each
@@ -383,7 +385,7 @@ async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[An
     return unmade, lengths
 
 
-async def claims_of(run: Run, sets: Sets) -> None:
+async def write_claims(run: Run, sets: Sets) -> None:
     """Write claims.jsonl: what each answer claims, and which of it states a key point."""
     claims = await _claims(run, sets)
     verdicts = await _precise(run, sets, claims)
@@ -423,11 +425,11 @@ async def _precise(
     run: Run, sets: Sets, claims: Mapping[AnswerId, Sequence[str] | None]
 ) -> dict[AnswerId, list[dict[str, Any]]]:
     """By answer the verdicts on its claims, `yes` where one states a key point."""
-    from ...judges.keypoints import numbered  # with which DSPy comes
+    from ...judges.keypoints import number_key_points  # with which DSPy comes
 
     size = run.panel["claim"].window
     listed = {
-        topic: numbered([point.text for point in points.key_points])
+        topic: number_key_points([point.text for point in points.key_points])
         for topic, points in sets.items()
         if points is not None
     }
@@ -444,7 +446,7 @@ async def _precise(
     async with run.session.judged(stage, run.results) as outcome:
         for item in items():
             of_answer = verdicts[item.ids["topic_id"], item.ids["run_id"]]
-            of_answer += rows_of(outcome(item), item.n)
+            of_answer += make_rows(outcome(item), item.n)
     return verdicts
 
 

@@ -17,7 +17,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
 from ..config.base import JudgeName
 from ..config.sections import Config
-from ..engine.journal import Count, list_of, object_of
+from ..engine.journal import Count, make_list_type, make_object_type
 from ..engine.stage import Item, acts, makes
 from ..inputs import Collection
 from .program import Run
@@ -33,18 +33,20 @@ JUDGES: tuple[JudgeName, ...] = (
     "entailment",
     "gap_writer",
 )
-SOURCE = object_of(
+SOURCE = make_object_type(
     {"docid": StrictStr, "start": Count, "end": Count, "query": StrictStr, "round": Count}
 )
-MADE = object_of(
+MADE = make_object_type(
     {
-        "nuggets": list_of(object_of({"text": StrictStr, "sources": list_of(SOURCE)})),
+        "nuggets": make_list_type(
+            make_object_type({"text": StrictStr, "sources": make_list_type(SOURCE)})
+        ),
         "stop": Literal["nothing_new", "rounds", "calls", "most"],
         "new": list[Count],
         "started": Count,
         "ungrounded": Count,
         "merged": Count,
-        "facets": list_of(object_of({"question": StrictStr, "nuggets": Count})),
+        "facets": make_list_type(make_object_type({"question": StrictStr, "nuggets": Count})),
         "read": list[StrictStr],
         "calls": int,  # a jury may go beyond the limit, which is looked at before each question
     }
@@ -99,7 +101,7 @@ async def search_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
             row = {"topic_id": topic_id, **fields}
             rows.write({**row, "nuggets": len(made["nuggets"]), "read": len(made["read"])})
             pool.write({"topic_id": topic_id, "docids": _relevant(made)})
-    return await _rated(run, found)
+    return await _rate(run, found)
 
 
 def _searcher(run: Run) -> NuggetSearcher:
@@ -147,7 +149,7 @@ async def _start(run: Run, passages: Passages) -> Start:
     return by_topic
 
 
-async def _rated(run: Run, found: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
+async def _rate(run: Run, found: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
     """Rate, sort, keep, as of any nuggets."""
     topics, importance = run.collection.topics, run.panel["importance"]
     keep = run.config.nuggets.keep

@@ -38,7 +38,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
 from ..config.base import JudgeName
 from ..config.sections import Config
-from ..engine.journal import Count, object_of
+from ..engine.journal import Count, make_object_type
 from ..engine.stage import Item, makes
 from ..inputs import Collection, load_collection
 from .judged_items import Collected, JudgedItems
@@ -74,7 +74,9 @@ LEFT_OUT, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
 UNMADE, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
 EXPECTED_NUGGET_MEASURES = tuple(name + SUFFIX for name in NUGGET_MEASURES)
 MEASURES = (*NUGGET_MEASURES, *NARRATIVE_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
-MADE = object_of({"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count})
+MADE = make_object_type(
+    {"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count}
+)
 LOOK = Look[Nugget]("assignments", "assigner", "nuggets", lambda *given: given)
 NOT_JUDGED = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic got no nugget bank
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
@@ -193,7 +195,7 @@ class Nuggets(Program):
         if is_expected:
             measures += EXPECTED_NUGGET_MEASURES
             for row in read_assignments(path, Problems(), folder.where):
-                board.add(row.run_id, row.topic_id, _expected_values(row))
+                board.add(row.run_id, row.topic_id, _compute_expected(row))
         for run_id, topic_id, *n_words in folder.notes.get(WITHOUT_BANK, ()):
             board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
             for n in n_words:
@@ -342,7 +344,7 @@ async def _banks(run: Run) -> Banks:
     if reads_candidates and not grades:  # nobody graded the candidates
         grades = await candidate_grades(run)
     if not is_searched:
-        return await _made_banks(run, grades, banks)
+        return await _make_banks(run, grades, banks)
     relevant = {topic: _relevant(run, topic, grades) for topic in topics}
     found = await search_banks(run, {topic: texts for topic, texts in relevant.items() if texts})
     results.write(BANKS, map(bank_row, filter(None, found.values())))
@@ -362,7 +364,7 @@ def _relevant(run: Run, topic_id: str, grades: Mapping[str, Mapping[str, int | N
     ]
 
 
-async def _made_banks(
+async def _make_banks(
     run: Run,
     grades: Mapping[str, Mapping[str, int | None]],
     existing: Mapping[str, NuggetBank],
@@ -455,7 +457,7 @@ def _values(row: Assignment, labels: Sequence[str | None], length: int | None) -
     return nugget_values(labels, importances, length, [one.sub_narrative for one in nuggets])
 
 
-def _expected_values(row: Assignment) -> dict[str, Value]:
+def _compute_expected(row: Assignment) -> dict[str, Value]:
     """The six nugget measures of one answer by probabilities."""
     gains = NUGGET_GAINS["A"]
     chances = [chances_of_label(each.label, each.probabilities, gains) for each in row.nuggets]

@@ -17,7 +17,7 @@ from ...records.reading.problems import InputError, Problems
 from ...views.table import Table
 from ..config.base import JudgeName
 from ..config.sections import Config
-from ..engine.manifest import data_of, read_manifest
+from ..engine.manifest import describe_data, read_manifest
 from ..engine.results import Results
 from ..inputs import Collection, load_collection
 from .judged_items import ItemScale, JudgedItems
@@ -87,7 +87,7 @@ class Run:
     def notes(self) -> dict[str, Any]:
         """What the manifest will say that scores are made from."""
         config = self.config.model_dump(mode="json", by_alias=True)
-        return {"config": config, "data": data_of(self.collection), **self.results.notes}
+        return {"config": config, "data": describe_data(self.collection), **self.results.notes}
 
 
 class Folder:

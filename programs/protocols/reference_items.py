@@ -20,7 +20,7 @@ from ...records.kinds import Cell
 from ...records.reading.problems import InputError
 from ...records.rows import Answer
 from ..config.base import JudgeName
-from ..engine.stage import Item, Stage, labels, rows_of
+from ..engine.stage import Item, Stage, labels, make_rows
 from ..inputs import Collection as Data
 from ..inputs import against, nearest
 from .program import CellTexts, Run, Texts
@@ -36,7 +36,7 @@ class ReferenceItem(Protocol):
 
 
 P = TypeVar("P", bound=ReferenceItem)
-Rows = list[dict[str, Any]]  # a verdict each, as `rows_of` has it
+Rows = list[dict[str, Any]]  # a verdict each, as `make_rows` has it
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,9 @@ async def look_for(
                     run.results.count(count_name)
                 for look, outcome in outcomes:
                     for window, item in look.windows(run, answer, of_topic):
-                        for index, row in zip(window, rows_of(outcome(item), item.n), strict=True):
+                        for index, row in zip(
+                            window, make_rows(outcome(item), item.n), strict=True
+                        ):
                             rows[index] = row
                 yield answer, rows
 

@@ -21,10 +21,10 @@ from ...records.relevance import (
     relevance_with_lines,
 )
 from ...records.rows import Passage, Ranking, ScoreRow, Topic
-from ...records.topics import numbered
+from ...records.topics import number_texts
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
-from ..engine.stage import Item, labels, rows_of
+from ..engine.stage import Item, labels, make_rows
 from ..inputs import Collection, load_collection
 from .judged_items import MEAN_GAIN, ItemScale
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts
@@ -175,14 +175,14 @@ class Relevance(Program):
         data = load_collection(config.data, config.run.limit)
         for cell in wanted:
             topic, passage = data.topics.get(cell[0]), data.passages.get(cell[1])
-            yield cell, _texts_of(topic, passage)
+            yield cell, _make_texts(topic, passage)
 
 
-def _texts_of(topic: Topic | None, passage: Passage | None) -> Texts:
+def _make_texts(topic: Topic | None, passage: Passage | None) -> Texts:
     """What a judge, or a person, reads of a passage and the topic that it was found for."""
     texts = {}
     if topic is not None:
-        texts = {"question": topic.question, "sub_narratives": numbered(topic.sub_narratives)}
+        texts = {"question": topic.question, "sub_narratives": number_texts(topic.sub_narratives)}
     if passage is not None:
         texts |= {"title": passage.title, "passage": passage.text}
     return texts
@@ -205,7 +205,7 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
             for name in ranking.passage_ids if ranking else ():
                 if (passage := collection.passages.get(name)) is not None:
                     ids = {"topic_id": topic_id, "passage_id": name}
-                    texts = _texts_of(topic, passage)
+                    texts = _make_texts(topic, passage)
                     inputs = tuple(texts[name] for name in judge.inputs)
                     yield Item(ids, (*inputs, *judge.shown(texts)))
 
@@ -214,7 +214,7 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
     async with run.session.judged(stage, run.results) as outcome:
         with run.results.open(FILE) as rows:
             for item in items():
-                [verdict] = rows_of(outcome(item), 1)
+                [verdict] = make_rows(outcome(item), 1)
                 label = verdict.pop("label")
                 grade = None if label is None else int(label)
                 row = RelevanceLabel(**item.ids, grade=grade, **verdict)

@@ -114,7 +114,7 @@ def measure_values(
         by_own_topics: a run's mean is over the topics that it has values of, whatever the measure.
     """
     left_open, unmade = left_open or {}, unmade or {}
-    within = range_of(measure, (v for of_run in cells.values() for v in of_run.values()))
+    within = find_range(measure, (v for of_run in cells.values() for v in of_run.values()))
     of_run = {run_id: dict(by_topic) for run_id, by_topic in cells.items()}
     for run_id, of_topics in unmade.items():
         by_topic = of_run.setdefault(run_id, {})
@@ -147,7 +147,7 @@ def is_of_answered(measure: str) -> bool:
     return measure.partition("@")[0] in _OF_ANSWERED
 
 
-def range_of(measure: str, seen: Iterable[Value] = ()) -> Range:
+def find_range(measure: str, seen: Iterable[Value] = ()) -> Range:
     """What a measure can be: a share, unless we know better, or some value seen is none."""
     name = measure.partition("@")[0]
     if name in _RANGES:

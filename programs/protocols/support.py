@@ -30,7 +30,7 @@ from ...records.support import (
 from ...records.tools.ragdoll import CitationKey, SupportJudgement, read_support_judgements
 from ..config.sections import Config
 from ..engine.results import Results
-from ..engine.stage import Item, labels, rows_of
+from ..engine.stage import Item, labels, make_rows
 from ..inputs import Collection, load_collection
 from .judged_items import Collected, JudgedItems
 from .judgements import (
@@ -141,7 +141,7 @@ class Support(Program):
         async with run.session.judged(stage, results) as outcome:
             with results.open(FILE) as rows:
                 for answer, passages in collection.cited_answers():
-                    for sentence in _counted_claims(answer, most, results):
+                    for sentence in _count_claims(answer, most, results):
                         at = (answer.run_id, answer.topic_id, sentence.id)
                         if not sentence.citations:
                             rows.write(support_row(*at, citation=None, rank=None, label="none"))
@@ -149,7 +149,7 @@ class Support(Program):
                         for rank, citation in enumerate(sentence.citations[:most]):
                             verdict: dict[str, Any] = {"label": "none"}
                             if rank in asked:
-                                [verdict] = rows_of(outcome(asked[rank]), 1)
+                                [verdict] = make_rows(outcome(asked[rank]), 1)
                             else:
                                 results.count("citations of what was not given (no support)")
                             name, label = citation.passage_id, verdict.pop("label")
@@ -172,7 +172,7 @@ class Support(Program):
             board.add(row.run_id, row.topic_id, _of_asked(support_scores(verdicts), every))
         board.leave_unmade((), list(_of_asked(support_scores([]), every)))
         for row in read_support(path, Problems(), folder.where) if is_expected else ():
-            board.add(row.run_id, row.topic_id, _of_asked(_expected_values(row), every))
+            board.add(row.run_id, row.topic_id, _of_asked(_compute_expected(row), every))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
@@ -308,7 +308,7 @@ def _of_asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
     return {name: value for name, value in values.items() if every or "_all" not in name}
 
 
-def _expected_values(row: SupportLabels) -> dict[str, Value]:
+def _compute_expected(row: SupportLabels) -> dict[str, Value]:
     """The support measures of one answer by probabilities."""
     gains = SUPPORT_GAINS["support_precision"]
     return expected_support_scores(
@@ -356,7 +356,7 @@ def _total(collection: Collection, most: int | None) -> int:
     )
 
 
-def _counted_claims(answer: Answer, most: int | None, results: Results) -> Iterator[Sentence]:
+def _count_claims(answer: Answer, most: int | None, results: Results) -> Iterator[Sentence]:
     """The sentences that are judged; they and the others are counted."""
     for sentence in answer.sentences:
         if sentence.is_heading or not sentence.text.strip():

@@ -73,14 +73,14 @@ def point_units() -> Mapping[str, str]:
     return units
 
 
-def chosen(names: Collection[str]) -> list[Program]:
+def choose(names: Collection[str]) -> list[Program]:
     """Those of these names, in that order. Raises: InputError if one cannot be loaded."""
     in_order = program_names()
     others = [name for name in names if name not in in_order]
     return [program(name) for name in (*(n for n in in_order if n in names), *others)]
 
 
-def loaded_programs() -> list[Program]:
+def list_loaded() -> list[Program]:
     """The programs that this process has loaded so far, in the order of `programs`."""
     return [_LOADED[name] for name in program_names() if name in _LOADED]
 
@@ -90,7 +90,7 @@ def program_files(names: Collection[str]) -> list[str]:
 
     Raises: InputError if a program cannot be loaded.
     """
-    files = (name for one in chosen(names) for name in (*one.files, *one.derived))
+    files = (name for one in choose(names) for name in (*one.files, *one.derived))
     return list(dict.fromkeys(files))
 
 
@@ -103,8 +103,8 @@ def is_of_answered(measure: str) -> bool:
 def meaning(measure: str) -> Meaning:
     """What a measure says; of one that no program explains, what its name says."""
     name, _, cut = measure.partition("@")
-    if (about := _written_in(loaded_programs(), name)) is None and not name.endswith(SUFFIX):
-        about = _written_in(programs(), name)
+    if (about := _find_meaning(list_loaded(), name)) is None and not name.endswith(SUFFIX):
+        about = _find_meaning(programs(), name)
     if about is not None:
         return about._replace(text=f"{about.text[:-1]}, of the first {cut}.") if cut else about
     if name.endswith(SUFFIX):
@@ -117,6 +117,6 @@ def meaning(measure: str) -> Meaning:
     return Meaning("What the items earn by their labels, on average.")
 
 
-def _written_in(programs: Iterable[Program], name: str) -> Meaning | None:
+def _find_meaning(programs: Iterable[Program], name: str) -> Meaning | None:
     written = next((one.meanings[name] for one in programs if name in one.meanings), None)
     return Meaning(written) if isinstance(written, str) else written

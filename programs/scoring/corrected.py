@@ -16,7 +16,7 @@ from .corrected_measure import (
     CorrectedScore,
     CorrectedScores,
     Correction,
-    labelled,
+    find_labelled,
 )
 from .human_labels import human_labels, is_of_cascade
 from .score import score_path
@@ -25,7 +25,7 @@ from .score import score_path
 _TOO_FAR = 4.0
 
 
-def corrected_scores(
+def correct_scores(
     path: Path,
     labels: Path,
     problems: Problems,
@@ -82,8 +82,8 @@ def corrected_scores(
         raise InputError(f"--against {against}: no such run in {path}")
     _check_numbers(items, human, labels)
     chosen = [
-        labelled(items, human, measure, in_parts=in_parts)
-        for measure in _chosen(items, human, measures, problems, labels)
+        find_labelled(items, human, measure, in_parts=in_parts)
+        for measure in _choose_measures(items, human, measures, problems, labels)
     ]
     is_scored = path.is_dir() or file_kind(path) in ("assignments", "support")
     is_scored = is_scored and regroup is None
@@ -131,7 +131,7 @@ def _check_parts(items: JudgedItems, human: Sequence[str | None], labels: Path) 
         raise InputError(f"{labels}: {what}: scores cannot be corrected without a random part")
 
 
-def _chosen(
+def _choose_measures(
     items: JudgedItems,
     human: Sequence[str | None],
     names: Sequence[str],

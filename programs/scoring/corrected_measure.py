@@ -24,8 +24,8 @@ from ...metrics.ppi import (
     estimate,
     interval_like_these,
     interval_of_these,
-    judged_gap,
     labels_needed,
+    measure_gap,
     moments,
 )
 from ...records.rows import ScoreRow
@@ -112,7 +112,7 @@ class CorrectedDifference:
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """What `corrected_scores` found; `plain` holds the score rows without correction."""
+    """What `correct_scores` found; `plain` holds the score rows without correction."""
 
     plain: list[ScoreRow] = field(repr=False)
     scores: list[CorrectedScore]
@@ -239,7 +239,7 @@ class Labelled:
         return mask
 
 
-def labelled(
+def find_labelled(
     items: JudgedItems, human: Sequence[str | None], measure: Measure, *, in_parts: bool = False
 ) -> Labelled:
     """The items of a measure with their labels.
@@ -265,7 +265,7 @@ def labelled(
         run_ids=[str(run) for run in run_ids],
         runs=runs,
         has_probabilities=any(chances is not None for chances in items.probabilities),
-        judged=measure.judged_gains(items)[on],
+        judged=measure.get_gains(items)[on],
         judged_level=level(items.labels),
         human_level=level(human),
         weights=measure.weights[on],
@@ -308,7 +308,7 @@ class Correction:
             self._score(data, run, samples[run], tuned, reasons[run], estimates.get(run))
             for run in runs
         ]
-        gap = sum(judged_gap(samples[run]) for run in usable)
+        gap = sum(measure_gap(samples[run]) for run in usable)
         error = float(np.sqrt(tuned.judged))
         return scores, self._differences(data, estimates), gap / error if error > 0 else 0.0
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from ...metrics.answer_scores import label_shares, scale_gains
 from ...records.kinds import Cell, check_labelled, check_same_things, file_kind, kind_of_rows
-from ...records.labels import cell_run_aliases, csv_lines, read_labels, renamed
+from ...records.labels import cell_run_aliases, csv_lines, read_labels, rename_runs
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ..inputs import nearest
-from ..protocols.judged_files import are_ordered, judged_file, scale_of
+from ..protocols.judged_files import are_ordered, find_file_scale, find_judged_file
 from ..protocols.judged_items import ALL, JudgedItems, equal_items, with_unmade
 from ..protocols.program import Folder
 from ..protocols.table import programs
@@ -33,8 +33,8 @@ def read_items(
     """
     wanted = list(read_topics(topics, problems)) if topics is not None else None
     folder = Folder(path, problems, topics=wanted)
-    file = judged_file(path, kind)
-    scale = scale_of(path, kind=kind)
+    file = find_judged_file(path, kind)
+    scale = find_file_scale(path, kind=kind)
     items = _by_program(folder, file) or _labels(file, problems, folder.topics, scale)
     problems.raise_errors()
     return items
@@ -121,7 +121,7 @@ def human_labels(
     """
     drawn = (RANDOM, CASCADE) if in_parts else (RANDOM,)
     where = _random_alone(labels, where, problems, drawn)
-    first = read_labels(labels, problems, where, scale_of(path))
+    first = read_labels(labels, problems, where, find_file_scale(path))
     problems.raise_errors()
     check_labelled(first, labels)
     cells = first.cells
@@ -175,7 +175,7 @@ def _with_judged_runs(
     names = cell_run_aliases(items.cells, cells, items.key_names)
     of_judged, others = {}, Counter[str]()
     for cell, label in cells.items():
-        own = renamed(cell, items.key_names, names)
+        own = rename_runs(cell, items.key_names, names)
         if own[at] in judged:
             of_judged[own] = label
         else:

@@ -15,7 +15,7 @@ from ...views.rows import Rows, RowsByName
 from ..engine.manifest import read_manifest
 from ..protocols.judgements import Judgement, TopicFiles
 from ..protocols.program import Folder, Program
-from ..protocols.table import chosen, programs
+from ..protocols.table import choose, programs
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -87,7 +87,7 @@ class Result:
     def missing_points(self) -> list[str]:
         """What no topic has, such as `nuggets`, so that a program has no scores."""
         topics, notes = set(self.manifest["data"]["topic_ids"]), self.manifest
-        names = (program.without for program in chosen(notes["config"]["program"]))
+        names = (program.without for program in choose(notes["config"]["program"]))
         empty = (name for name in names if name and topics and topics <= set(notes.get(name, ())))
         return [name.removeprefix("topics_without_").replace("_", " ") for name in empty]
 
@@ -116,7 +116,7 @@ class Result:
 def find_first_quoted(folder: Path) -> list[tuple[str, Judgement]]:
     """The first judgement with quoted words of each task of a results folder that has any."""
     names = read_manifest(folder)["config"]["program"]
-    found = ((one.name, next(find_quoted_judgements(folder, one), None)) for one in chosen(names))
+    found = ((one.name, next(find_quoted_judgements(folder, one), None)) for one in choose(names))
     return [(name, judgement) for name, judgement in found if judgement is not None]
 
 

@@ -14,7 +14,7 @@ from ...records.rows import ScoreRow
 from ...records.topics import read_topics
 from ..protocols.program import Folder, Program
 from ..protocols.scoreboard import Scoreboard
-from ..protocols.table import chosen, programs
+from ..protocols.table import choose, programs
 
 
 def score_path(
@@ -40,7 +40,7 @@ def score_path(
     board = Scoreboard(folder.topics)
     board.ensure_runs(folder.data.get("run_ids", ()))
     board.leave_unmade(folder.not_made)
-    for program in scored(folder):
+    for program in find_tasks(folder):
         program.score(folder, board)
     problems.raise_errors()
     rows = list(board.rows())
@@ -57,7 +57,7 @@ def check_where(path: Path, where: Where | None) -> None:
         raise InputError(f"{path}: {what}; name the file in it ({files})")
 
 
-def scored(folder: Folder) -> list[Program]:
+def find_tasks(folder: Folder) -> list[Program]:
     """The programs whose judgements are there. Raises: InputError if there are none."""
     if not folder.path.is_dir():
         kind = file_kind(folder.path)
@@ -66,7 +66,7 @@ def scored(folder: Folder) -> list[Program]:
             what = f"holds {kind}, wanted nugget assignments or support labels"
             raise InputError(f"{folder.path}: {what}")
         return present
-    present = [one for one in chosen(folder.programs) if folder.file(one.judged) is not None]
+    present = [one for one in choose(folder.programs) if folder.file(one.judged) is not None]
     if not present:
         raise InputError(f"{folder.path}: has none of the files that a run leaves")
     return present

@@ -9,16 +9,16 @@ from typing import Any
 import orjson
 
 from ...records.kinds import read_measures
-from ...records.reading.lines import hash_of
+from ...records.reading.lines import hash_file
 from ...records.reading.problems import Problems
 from ...records.scores import read_scores, write_scores
 from ...records.tools.folders import ToolFolder, tool_folder
 from ..config.sections import Config
-from ..engine.manifest import made_in
+from ..engine.manifest import find_place
 from ..engine.results import Results
 from ..protocols.program import Folder
 from ..protocols.scoreboard import Scoreboard
-from ..protocols.table import chosen, program_files, programs
+from ..protocols.table import choose, program_files, programs
 from ..protocols.tool_files import INPUTS, ToolFiles
 
 _ROUNDED = 5e-6  # tools write six digits
@@ -55,8 +55,8 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
         topics = theirs.judged_topics()
         of_data = {"topic_ids": topics, "run_ids": list(theirs.runs), "not_made": []}
         of_config = config.model_dump(mode="json", by_alias=True)
-        hashes = {str(path): hash_of(path) for paths in tool.files.values() for path in paths}
-        notes = {name: value for one in chosen(names) for name, value in one.notes.items()}
+        hashes = {str(path): hash_file(path) for paths in tool.files.values() for path in paths}
+        notes = {name: value for one in choose(names) for name, value in one.notes.items()}
         notes |= {"config": of_config, "data": of_data}
         for program in programs():
             notes |= program.missing(theirs)
@@ -64,7 +64,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
         folder = Folder(made, Problems(), notes=notes, is_written=False)
         board = Scoreboard(topics)
         board.ensure_runs(theirs.runs)
-        for program in chosen(names):
+        for program in choose(names):
             program.score(folder, board)
         scored = list(board.rows())
         write_scores(results.part("scores.jsonl"), results.part("scores.eval.txt"), scored)
@@ -109,14 +109,14 @@ def _as_text(value: float | None) -> str:
 def _manifest(
     results: Results, notes: dict[str, Any], made: Path, problems: Problems
 ) -> dict[str, Any]:
-    inputs = {str(path): hash_of(path) for path in sorted((made / INPUTS).iterdir())}
+    inputs = {str(path): hash_file(path) for path in sorted((made / INPUTS).iterdir())}
     theirs = notes["judged_elsewhere"]
     digest = hashlib.sha256(orjson.dumps(theirs, option=orjson.OPT_SORT_KEYS)).hexdigest()
     return {
         "fingerprint": digest,
         "versions": {},
         "inputs": inputs,
-        "made_in": made_in(made),
+        "made_in": find_place(made),
         "judges": {},
         "answered_by": [],
         **notes,

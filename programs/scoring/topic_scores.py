@@ -16,7 +16,7 @@ from ...records.scores import read_scores
 from ..inputs import ORACLES
 from ..protocols.coverage.topic import COVERAGE_MEASURES
 from ..protocols.program import Folder, Program
-from ..protocols.table import chosen, is_of_answered
+from ..protocols.table import choose, is_of_answered
 from .result import Result
 
 
@@ -54,7 +54,7 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
     folder = Folder(path, problems)
     rows: list[ScoreRow]
     if path.is_dir():
-        rows, topics, ran = Result(path).scores, folder.topics, chosen(folder.programs)
+        rows, topics, ran = Result(path).scores, folder.topics, choose(folder.programs)
     elif file_kind(path) == "scores":
         rows = _with_topics(path, read_scores(path, problems), problems)
     else:
@@ -114,7 +114,7 @@ def scores_by_topic(
     return TopicScores(values, must_answer, read, by_own)
 
 
-def merged(sources: Sequence[Path], scores: Sequence[TopicScores]) -> TopicScores:
+def merge_sources(sources: Sequence[Path], scores: Sequence[TopicScores]) -> TopicScores:
     """All runs together, on the measures and topics that all sources have.
 
     A run that several sources have is named `run@source`.

@@ -239,7 +239,7 @@ def read_lines(path: Path, problems: Problems, where: Where | None = None) -> It
     """
     choice = Choice(where or {})
     for number, row in json_records(path, problems):
-        for line in _opened(Line(path, number, row, problems)):
+        for line in _open_artifacts(Line(path, number, row, problems)):
             if choice.takes(line.row):
                 yield line
     choice.check(path, problems)
@@ -250,7 +250,7 @@ def is_envelope(row: Mapping[str, Any]) -> bool:
     return str(row.get("schema_version", "")).startswith(ENVELOPE)
 
 
-def _opened(line: Line) -> Iterator[Line]:
+def _open_artifacts(line: Line) -> Iterator[Line]:
     """The line itself, or what its artifacts hold; an artifact in another file is skipped."""
     if not is_envelope(line.row):
         yield line
@@ -371,18 +371,18 @@ class Choice:
         for name, values in self._where.items():
             if not (seen := self._values[name]) and self._fields:
                 what = f"no row has a field {name!r} to choose by"
-                raise InputError(f"{path}: {what}, wanted one of {_listed(self._fields)}")
+                raise InputError(f"{path}: {what}, wanted one of {_list_names(self._fields)}")
             for value in values:
                 if (name, value) in self._missing and seen:
                     what = f"no row with {name}={value}"
-                    raise InputError(f"{path}: {what}, wanted one of {_listed(seen)}")
+                    raise InputError(f"{path}: {what}, wanted one of {_list_names(seen)}")
 
 
 def _is_many(value: Any) -> bool:
     return isinstance(value, list | dict)
 
 
-def _listed(names: Mapping[str, None]) -> str:
+def _list_names(names: Mapping[str, None]) -> str:
     short = [name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "..." for name in names]
     return ", ".join(short[:_SHOWN]) + ", ..." * (len(short) > _SHOWN)
 

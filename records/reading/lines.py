@@ -167,7 +167,7 @@ FILES = "files"  # of a manifest: the SHA-256 of each file that the run wrote, b
 _State = tuple[int, ...]  # of a file: another one after each change
 
 
-def hash_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """SHA-256 of a file. Raises: InputError if it cannot be read."""
     check_no_pipe(path)
     try:
@@ -214,4 +214,4 @@ def _digests(manifest: Path, state: _State) -> Mapping[str, str]:
 
 @lru_cache(maxsize=4096)
 def _hash(path: Path, state: _State) -> str:
-    return hash_of(path)
+    return hash_file(path)

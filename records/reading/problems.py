@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal, TextIO
 
 
-def shown(text: str) -> str:
+def escape(text: str) -> str:
     """The text with control characters, bidi marks and half characters as escapes, lines kept.
 
-    >>> shown("a\\x1b[2Jb")
+    >>> escape("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
     """
     if text.isprintable():
@@ -43,19 +43,19 @@ def write_text(text: str) -> None:
 
 
 def _write(text: str, stream: TextIO) -> None:
-    plain = shown(text)
+    plain = escape(text)
     if stream.isatty():
-        plain = wrapped(plain, shutil.get_terminal_size().columns)
+        plain = wrap(plain, shutil.get_terminal_size().columns)
     stream.write(plain)
 
 
-def wrapped(text: str, width: int, *, breaks_words: bool = False) -> str:
+def wrap(text: str, width: int, *, breaks_words: bool = False) -> str:
     """The text in lines of at most so many columns, each indented as it was.
 
     Args:
         breaks_words: whether a word that is longer than a line is broken.
 
-    >>> wrapped("  one two three\\n", 10)
+    >>> wrap("  one two three\\n", 10)
     '  one two\\n  three\\n'
     """
     lines = []
@@ -74,7 +74,7 @@ def cell(text: str, most: int | None = None) -> str:
     >>> cell("one\\ntwo"), cell("abcdef", 5), cell("three short words", 14)
     ('one\\\\ntwo', 'ab...', 'three short...')
     """
-    plain = shown(text).replace("\n", "\\n")
+    plain = escape(text).replace("\n", "\\n")
     if most is None or len(plain) <= most:
         return plain
     kept = plain[: most - 3]
@@ -123,7 +123,7 @@ class InputError(Exception):
 
     def __str__(self) -> str:
         """The text with control characters as escapes: it may hold a path, an id or a flag."""
-        return shown(super().__str__())
+        return escape(super().__str__())
 
 
 def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputError:
@@ -146,7 +146,7 @@ def check_no_pipe(path: str | Path) -> None:
 
 
 @contextmanager
-def refused(at: str | Path) -> Iterator[None]:
+def raise_at(at: str | Path) -> Iterator[None]:
     """Raise a ValueError from within as InputError, with the file and line before it."""
     try:
         yield

@@ -254,7 +254,7 @@ def plain_error(error: Any) -> tuple[Keys, str]:
     return loc, what
 
 
-def line_of(loc: Keys, lines: Mapping[Keys, int]) -> int:
+def find_line(loc: Keys, lines: Mapping[Keys, int]) -> int:
     """The line of a setting, or of the innermost section around it that is there; else 1."""
     return next((lines[loc[:end]] for end in range(len(loc), 0, -1) if loc[:end] in lines), 1)
 
@@ -291,7 +291,9 @@ def _lines(node: yaml.Node, at: Keys = ()) -> Iterator[tuple[Keys, int]]:
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def settings_of(path: Path, text: str, such_as: str) -> tuple[dict[str, Any], Mapping[Keys, int]]:
+def read_settings_text(
+    path: Path, text: str, such_as: str
+) -> tuple[dict[str, Any], Mapping[Keys, int]]:
     """The settings of a file and their lines; `yes`, `no`, `on` and `off` are words in it.
 
     Args:
@@ -308,7 +310,7 @@ def settings_of(path: Path, text: str, such_as: str) -> tuple[dict[str, Any], Ma
     return data, lines
 
 
-def checked(
+def check_settings(
     model: type[Model], data: Mapping[str, Any], path: Path, lines: Mapping[Keys, int]
 ) -> Model:
     """The settings as a model. Raises: InputError with file and line for all that is wrong."""
@@ -318,7 +320,7 @@ def checked(
             return model.model_validate(data)
         except ValidationError as error:
             wrong = [plain_error(detail) for detail in error.errors(include_url=False)]
-    complaints = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
+    complaints = [f"{path}:{find_line(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
     raise InputError("\n".join(dict.fromkeys(complaints)))
 
 

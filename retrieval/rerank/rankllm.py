@@ -36,7 +36,7 @@ def rank_llm() -> types.SimpleNamespace:
     """What is used of RankLLM. Raises: InputError if it is not there or cannot be imported."""
     need("rank_llm", "rerank")
     try:
-        with contained():
+        with contain():
             data = importlib.import_module("rank_llm.data")
             listwise = importlib.import_module("rank_llm.rerank.listwise")
     except ImportError as error:
@@ -57,7 +57,7 @@ def rank_llm() -> types.SimpleNamespace:
 
 
 @contextlib.contextmanager
-def contained() -> Iterator[None]:
+def contain() -> Iterator[None]:
     """Let RankLLM 0.25 be imported and made without what it needs, and undo what it does.
 
     It imports vLLM also where it is not used, and from transformers 4.57 two functions that have
@@ -228,12 +228,12 @@ class RankLlm:
     def _open(self, kind: type, **settings: Any) -> None:
         self.counts: Counter[str] = Counter(windows=0, mended=0, failed=0)
         try:
-            with contained():
+            with contain():
                 self._ranker: Any = kind(**settings)
         except Exception as error:  # vLLM raises what it likes
             raise not_loaded(settings["model"], error) from None
         self._ranker.counts = self.counts
-        _bound_cutting(self._ranker, settings["context_size"])
+        _limit_cutting(self._ranker, settings["context_size"])
 
 
 def _check_window(window: int, stride: int) -> None:
@@ -292,7 +292,7 @@ def _reply(client: Any, model: str, messages: Any, secrets: Secrets) -> str:
         raise JudgeError(Reason.ERROR, detail) from None
 
 
-def _bound_cutting(ranker: Any, context_size: int) -> None:
+def _limit_cutting(ranker: Any, context_size: int) -> None:
     """Raise where RankLLM would go on cutting passages that have no word left."""
     handler = ranker._inference_handler
     generate = handler.generate_prompt

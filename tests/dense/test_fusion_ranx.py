@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from nuggetjudge.retrieval.fusion import reciprocal_rank, weighted
+from nuggetjudge.retrieval.fusion import fuse_weighted, reciprocal_rank
 from nuggetjudge.retrieval.scored import best_first
 
 ranx = pytest.importorskip("ranx", reason="ranx is not installed; it stands beside the extra dense")
@@ -57,7 +57,7 @@ def test_reciprocal_rank_fusion_equals_that_of_ranx(k):
 )
 def test_weighted_sums_of_normed_scores_equal_those_of_ranx(norm, n_found, low, theirs):
     topics = three_systems(n_found, low=low)
-    ours = {topic: weighted(ranked, WEIGHTS, norm=norm) for topic, ranked in topics.items()}
+    ours = {topic: fuse_weighted(ranked, WEIGHTS, norm=norm) for topic, ranked in topics.items()}
     settings = {"method": "wsum", "params": {"weights": WEIGHTS}}
     assert_same(ours, by_ranx(topics, norm=theirs, **settings))
 
@@ -66,7 +66,7 @@ def test_weighted_sums_of_normed_scores_equal_those_of_ranx(norm, n_found, low, 
 def test_with_z_a_passage_that_is_missing_earns_more_in_ranx_than_one_that_is_found_last():
     found = best_first({"a": 3.0, "b": 2.0, "c": 1.0})
     other = best_first({"d": 2.0, "c": 1.0})
-    ours = dict(weighted([found, other], [1.0, 1.0], norm="z"))
+    ours = dict(fuse_weighted([found, other], [1.0, 1.0], norm="z"))
     runs = [ranx.Run({"t": dict(ranked)}) for ranked in (found, other)]
     params = {"weights": [1.0, 1.0]}
     theirs = ranx.fuse(runs, norm="zmuv", method="wsum", params=params).to_dict()["t"]
@@ -79,6 +79,6 @@ def test_a_passage_that_a_ranking_holds_alone_earns_nothing_in_ranx():
     runs = [ranx.Run({"t": {"a": 5.0, "b": 4.0}}), ranx.Run({"t": {"c": 0.2}})]
     params = {"weights": [1.0, 1.0]}
     theirs = ranx.fuse(runs, norm="min-max", method="wsum", params=params).to_dict()["t"]
-    ours = weighted([best_first({"a": 5.0, "b": 4.0}), best_first({"c": 0.2})], [1.0, 1.0])
+    ours = fuse_weighted([best_first({"a": 5.0, "b": 4.0}), best_first({"c": 0.2})], [1.0, 1.0])
     assert theirs["c"] == 0.0
     assert dict(ours)["c"] == 1.0

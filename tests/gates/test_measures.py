@@ -9,9 +9,9 @@ from of_plugins import of_plugins
 import nuggetjudge as nj
 from nuggetjudge.gates.checks import Bound, check_beforehand, check_bound, choose_measures
 from nuggetjudge.metrics.narratives import NARRATIVE_MEASURES
-from nuggetjudge.programs.config.reading import dotted, load_config
+from nuggetjudge.programs.config.reading import load_config, name_settings
 from nuggetjudge.programs.inputs import ORACLES
-from nuggetjudge.programs.protocols.table import chosen
+from nuggetjudge.programs.protocols.table import choose
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import ScoreRow
 
@@ -66,17 +66,17 @@ def test_a_program_gives_the_measures_that_its_config_foresees(name, folder):
     programs = name.split(", ")[0].split(",")
     config = load_config(
         path and DEMO / path,
-        dotted({"program": programs, "out": "out", **settings}),
+        name_settings({"program": programs, "out": "out", **settings}),
         model="lexical",
     )
-    foreseen = [m for of in chosen(programs) for m in of.measures(config)]
+    foreseen = [m for of in choose(programs) for m in of.measures(config)]
     by_data = {m for m in foreseen if m.endswith("_expected")} | {*NARRATIVE_MEASURES}
     expected = {*foreseen} - by_data
     assert {row.measure for row in nj.run(config).scores} == expected
 
 
 def config_of(**settings):
-    return load_config(None, dotted({"program": ["support"], **ANSWERS, **settings}))
+    return load_config(None, name_settings({"program": ["support"], **ANSWERS, **settings}))
 
 
 def test_a_slip_in_a_gate_is_told_before_anything_is_asked():

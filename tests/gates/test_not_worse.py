@@ -16,7 +16,7 @@ from nuggetjudge.gates.baseline import (
     count_needed_questions,
     pair_runs,
 )
-from nuggetjudge.metrics.inference import paired_tests
+from nuggetjudge.metrics.inference import compare_pairs
 from nuggetjudge.programs.scoring.topic_scores import TopicScores
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import ScoreRow
@@ -76,7 +76,7 @@ def test_too_few_questions_cannot_pass_though_nothing_changed():
 def test_the_least_number_of_questions_is_where_p_of_all_wins_falls_below_the_level(level):
     n = count_needed_questions(level)
     for size, can_tell in ((n, True), (n - 1, False)):
-        (test,) = paired_tests([[0.5] * size], level=level)
+        (test,) = compare_pairs([[0.5] * size], level=level)
         assert (test.p < 1 - level) == can_tell
 
 

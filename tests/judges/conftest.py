@@ -35,7 +35,7 @@ from nuggetjudge.judges import (
 )
 from nuggetjudge.judges import ranking as lexical_ranking
 from nuggetjudge.judges.base import Judge
-from nuggetjudge.judges.keypoints import numbered
+from nuggetjudge.judges.keypoints import number_key_points
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.lexical import narratives as lexical_narratives
@@ -197,7 +197,10 @@ _OWN = (
     Case(
         "claim_judge",
         ClaimJudge,
-        {"key_points": numbered(NUGGETS), "claims": ["vortices leave the deck", "bees sing"]},
+        {
+            "key_points": number_key_points(NUGGETS),
+            "claims": ["vortices leave the deck", "bees sing"],
+        },
         "verdicts",
         "judge",
     ),

@@ -11,7 +11,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import ClaimJudge
 from nuggetjudge.judges.items import calls, judge_items
-from nuggetjudge.judges.keypoints import numbered
+from nuggetjudge.judges.keypoints import number_key_points
 
 POINTS = ["Bees make honey from nectar\nof flowers.", "Bees hum."]
 
@@ -34,24 +34,24 @@ def served():
 
 
 def test_key_points_are_one_text_with_a_line_for_each():
-    assert numbered(POINTS) == "1. Bees make honey from nectar of flowers.\n2. Bees hum."
-    assert numbered([]) == ""
+    assert number_key_points(POINTS) == "1. Bees make honey from nectar of flowers.\n2. Bees hum."
+    assert number_key_points([]) == ""
 
 
 def test_claims_are_asked_about_ten_at_a_time_beside_all_key_points(served):
     server, model = served
     claims = [f"{'Bees' if i % 3 else 'Wasps'} know fact {i}." for i in range(12)]
-    prediction = ClaimJudge(model)(key_points=numbered(POINTS), claims=claims)
+    prediction = ClaimJudge(model)(key_points=number_key_points(POINTS), claims=claims)
     assert prediction.verdicts == ["yes" if i % 3 else "no" for i in range(12)]
     asked = [input_of(request.body) for request in server.requests]
-    assert [call["key_points"] for call in asked] == [numbered(POINTS)] * 2
+    assert [call["key_points"] for call in asked] == [number_key_points(POINTS)] * 2
     assert [list(call["claims"].values()) for call in asked] == [claims[:10], claims[10:]]
     assert list(asked[1]["claims"]) == ["1", "2"]
 
 
 def test_no_claim_takes_no_call(served):
     server, model = served
-    assert ClaimJudge(model)(key_points=numbered(POINTS), claims=[]).verdicts == []
+    assert ClaimJudge(model)(key_points=number_key_points(POINTS), claims=[]).verdicts == []
     assert server.requests == []
 
 
@@ -103,11 +103,11 @@ def test_the_score_is_the_probability_of_yes_where_the_model_gives_it():
     ],
 )
 def test_the_baseline_takes_the_nearest_point_and_looks_for_the_shorter_text(claim, score, verdict):
-    prediction = ClaimJudge("lexical")(key_points=numbered(POINTS), claims=[claim])
+    prediction = ClaimJudge("lexical")(key_points=number_key_points(POINTS), claims=[claim])
     assert prediction.verdicts == [verdict]
     assert prediction.scores == [pytest.approx(score)]
 
 
 def test_without_key_points_no_claim_states_one():
-    prediction = ClaimJudge("lexical")(key_points=numbered([]), claims=["Bees hum."])
+    prediction = ClaimJudge("lexical")(key_points=number_key_points([]), claims=["Bees hum."])
     assert (prediction.verdicts, prediction.scores) == (["no"], [0.0])

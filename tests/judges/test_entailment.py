@@ -14,7 +14,7 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import EntailmentJudge, JudgeFile
 from nuggetjudge.judges.fitted import Correction
 from nuggetjudge.judges.items import calls, judge_items
-from nuggetjudge.judges.lexical.keypoints import stated
+from nuggetjudge.judges.lexical.keypoints import measure_stated
 from nuggetjudge.metrics.label_agreement import agreement
 
 RESPONSE = "Bees make honey.\n\nThey hum  while they fly, and few sting. Wasps do."
@@ -200,15 +200,15 @@ HUM = "Bees hum."  # two content words, and the runs bee ees "es " "s h" " hu" h
     ],
 )
 def test_the_baseline_goes_by_words_and_letters_that_the_response_holds(response, overlap, label):
-    assert stated(HUM, response) == pytest.approx(overlap)
+    assert measure_stated(HUM, response) == pytest.approx(overlap)
     prediction = EntailmentJudge("lexical")(response=response, key_point=HUM)
     assert (prediction.verdict, prediction.score) == (label, pytest.approx(overlap))
 
 
 def test_weights_of_words_move_the_overlap():
     weights = {"bee": 3.0, "hum": 1.0}
-    assert stated(HUM, "Bees sing.", weights) == pytest.approx((3 / 4 + 3 / 6) / 2)
-    assert stated("Hum, crwth!", "Hum.", weights) == pytest.approx((1 / 4 + 1 / 7) / 2)
+    assert measure_stated(HUM, "Bees sing.", weights) == pytest.approx((3 / 4 + 3 / 6) / 2)
+    assert measure_stated("Hum, crwth!", "Hum.", weights) == pytest.approx((1 / 4 + 1 / 7) / 2)
 
 
 @pytest.mark.parametrize("window", [1, 10])

@@ -25,9 +25,9 @@ from nuggetjudge.metrics.inference import (
     SIGNED_DIFFERENCE,
     UNBOUNDED,
     Interval,
+    compare_pairs,
     mean_by_topic,
     mean_intervals,
-    paired_tests,
     resampling,
     student_interval,
 )
@@ -102,7 +102,7 @@ def runs(rng, topics):
     scores = np.round(rng.random((3, len(set(topics)))), 1)
     yield mean_intervals(scores), SHARE
     yield mean_intervals(100 * scores), (0.0, math.inf)
-    yield paired_tests([scores[0] - scores[1]], resamples=10), SIGNED
+    yield compare_pairs([scores[0] - scores[1]], resamples=10), SIGNED
 
 
 def means(rng, topics):
@@ -217,7 +217,7 @@ def of_runs(rng, n_topics, draws):
     odds = easy + np.array([[0.0], [0.5], [3.0]]) + rng.normal(0, 0.7, (3, n_topics))
     scores = np.round(1 / (1 + np.exp(-odds)), 3)
     low, middle, high = mean_intervals(scores)
-    (test,) = paired_tests([scores[1] - scores[0]], resamples=1)
+    (test,) = compare_pairs([scores[1] - scores[0]], resamples=1)
     return {"mean": low, "another mean": middle, "mean near 1": high, "difference": test.difference}
 
 

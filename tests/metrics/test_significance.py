@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
-from nuggetjudge.metrics.inference import holm, paired_tests, randomised_hsd
+from nuggetjudge.metrics.inference import compare_pairs, holm, randomised_hsd
 
 # Darwin's maize, 15 pairs, eighths of an inch. Fisher, "The design of experiments" (1935), section
 # 21: 863 of the 32,768 ways to set the signs give a sum of 314 or more, and as many -314 or less.
@@ -14,7 +14,7 @@ DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 
 
 def test_p_is_the_one_that_fisher_counted():
-    (test,) = paired_tests([DARWIN], resamples=100)
+    (test,) = compare_pairs([DARWIN], resamples=100)
     assert test.is_exact
     assert test.p == 2 * 863 / 32768
     assert (test.wins, test.ties, test.losses, test.n_topics) == (13, 0, 2, 15)
@@ -23,7 +23,7 @@ def test_p_is_the_one_that_fisher_counted():
 @pytest.mark.parametrize("n_topics", [2, 9, 13])
 def test_exact_p_equals_scipys(n_topics):
     rows = np.random.default_rng(n_topics).normal(0.4, 1, size=(4, n_topics))
-    for row, test in zip(rows, paired_tests(rows, resamples=10), strict=True):
+    for row, test in zip(rows, compare_pairs(rows, resamples=10), strict=True):
         wanted = permutation_test(
             (row,),
             lambda x, axis: x.mean(axis=axis),
@@ -36,36 +36,39 @@ def test_exact_p_equals_scipys(n_topics):
 
 def test_a_sampled_p_is_near_the_exact_one_and_never_0():
     row = np.random.default_rng(1).normal(0.3, 1, size=15)
-    exact = paired_tests([row])[0].p
-    sampled = paired_tests([[*row, 0.0]], resamples=20_000)[0]  # a tie changes no sum
+    exact = compare_pairs([row])[0].p
+    sampled = compare_pairs([[*row, 0.0]], resamples=20_000)[0]  # a tie changes no sum
     assert not sampled.is_exact
     assert sampled.p == pytest.approx(exact, abs=0.01)
-    assert paired_tests([[1.0] * 40], resamples=999)[0].p == 1 / 1000  # (0 + 1) / (999 + 1)
+    assert compare_pairs([[1.0] * 40], resamples=999)[0].p == 1 / 1000  # (0 + 1) / (999 + 1)
 
 
 def test_under_no_difference_p_is_below_5_percent_in_about_5_percent():
     rows = np.random.default_rng(7).normal(size=(2000, 12))
-    share = np.mean([test.p < 0.05 for test in paired_tests(rows, resamples=10)])
+    share = np.mean([test.p < 0.05 for test in compare_pairs(rows, resamples=10)])
     assert 0.03 < share < 0.07
 
 
 def test_effect_size_is_in_standard_deviations_of_the_differences():
-    assert paired_tests([[1, 2, 3]])[0].effect_size == 2.0  # mean 2, deviation 1
-    assert paired_tests([[2, 2, 2]])[0].effect_size is None
+    assert compare_pairs([[1, 2, 3]])[0].effect_size == 2.0  # mean 2, deviation 1
+    assert compare_pairs([[2, 2, 2]])[0].effect_size is None
 
 
 def test_a_topic_that_a_pair_lacks_is_left_out():
-    with_gap, without = paired_tests([[1, np.nan, 2, 3]])[0], paired_tests([[1, 2, 3]])[0]
+    with_gap, without = (
+        compare_pairs([[1, np.nan, 2, 3]])[0],
+        compare_pairs([[1, 2, 3]])[0],
+    )
     assert (with_gap.p, with_gap.n_topics) == (without.p, 3)
     assert with_gap.difference.value == without.difference.value == 2.0
 
 
 def test_what_is_undefined_is_none_and_equal_runs_have_p_1():
-    (empty,) = paired_tests(np.empty((1, 0)))
+    (empty,) = compare_pairs(np.empty((1, 0)))
     assert (empty.p, empty.difference.value, empty.n_topics) == (None, None, 0)
-    (equal,) = paired_tests([[0.0, 0.0, 0.0]])
+    (equal,) = compare_pairs([[0.0, 0.0, 0.0]])
     assert (equal.p, equal.effect_size, equal.ties) == (1.0, None, 3)
-    (single,) = paired_tests([[0.5]])
+    (single,) = compare_pairs([[0.5]])
     assert (single.p, single.difference.low, single.effect_size) == (1.0, None, None)
 
 
@@ -80,7 +83,7 @@ def test_what_is_undefined_is_none_and_equal_runs_have_p_1():
 )
 def test_bad_arguments_are_refused(rows, more, message):
     with pytest.raises(ValueError, match=message):
-        paired_tests(rows, **more)
+        compare_pairs(rows, **more)
 
 
 @pytest.mark.slow
@@ -106,7 +109,7 @@ def test_hsd_equals_the_permutations_counted_by_hand():
 
 def test_hsd_of_two_runs_is_the_sign_flip_test():
     table = np.random.default_rng(3).normal(size=(10, 2))
-    exact = paired_tests([table[:, 0] - table[:, 1]])[0].p
+    exact = compare_pairs([table[:, 0] - table[:, 1]])[0].p
     assert randomised_hsd(table, resamples=40_000)[0, 1] == pytest.approx(exact, abs=0.01)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from nuggetjudge.programs.config.sections import CoverageConfig, DataConfig
 from nuggetjudge.programs.inputs import expand_runs, load_collection, looks_like_an_instruction
-from nuggetjudge.records.reading.lines import hash_of
+from nuggetjudge.records.reading.lines import hash_file
 from nuggetjudge.records.reading.problems import InputError
 
 
@@ -282,7 +282,7 @@ def test_a_pipe_or_device_is_refused_instead_of_waited_for(data, tmp_path, name,
     with pytest.raises(InputError, match=f"^{given}: is a pipe or a device"):
         load_collection(data(**{name: value}))
     with pytest.raises(InputError, match="is a pipe or a device"):
-        hash_of(given)
+        hash_file(given)
 
 
 def test_a_folder_of_files_without_a_suffix_says_how_to_name_them(tmp_path):

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 import nuggetjudge as nj
-from nuggetjudge.programs.partial import finished_or_partial
+from nuggetjudge.programs.partial import open_finished_or_partial
 
 DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
@@ -33,7 +33,7 @@ def test_what_was_not_judged_is_not_asked_for_even_of_the_lexical_judge(whole):
     assert whole.scores  # read before they go
     stop(folder, 11)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    with finished_or_partial(folder) as (made, is_partial):
+    with open_finished_or_partial(folder) as (made, is_partial):
         partial = nj.Result(made)
         assert (is_partial, partial.manifest["partial"], made.name) == (True, True, folder.name)
         assert partial.manifest["fingerprint"] == manifest["fingerprint"]
@@ -54,5 +54,5 @@ def test_what_was_not_judged_is_not_asked_for_even_of_the_lexical_judge(whole):
 
 def test_finished_results_and_files_are_given_back_as_they_are(whole):
     for path in (whole.folder, whole.folder / "support.jsonl", whole.folder.parent):
-        with finished_or_partial(path) as results:
+        with open_finished_or_partial(path) as results:
             assert results == (path, False)

@@ -10,7 +10,7 @@ from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k
 from nuggetjudge.programs.protocols.coverage.files import read_coverage
 from nuggetjudge.programs.protocols.coverage.topic import relevance_rows
 from nuggetjudge.programs.protocols.program import Folder
-from nuggetjudge.programs.protocols.scoreboard import range_of
+from nuggetjudge.programs.protocols.scoreboard import find_range
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import Problems
 
@@ -60,7 +60,7 @@ def check(rows, whole, names):
         elif not row["n_unjudged"]:
             assert row["value"] == pytest.approx(value, abs=1e-12), (row, wanted)
         elif row["low"] is None:
-            assert range_of(row["measure"]) is None, (row, wanted)
+            assert find_range(row["measure"]) is None, (row, wanted)
         elif value is not None:
             assert row["low"] - 1e-9 <= value <= row["high"] + 1e-9, (row, wanted)
 

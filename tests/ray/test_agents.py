@@ -18,7 +18,7 @@ MOST_BYTES = 12_288  # of an agent's way to a worker with its code and config: n
 @pytest.mark.parametrize("cached", [True, False])
 def test_agents(ray, tmp_path, files_of, monkeypatch, cached):
     seeking.with_seek()
-    shipped, pack = [], ray_executor.packed
+    shipped, pack = [], ray_executor.pack
 
     def packed(ask, panel):
         shipped.append(pack(ask, panel))

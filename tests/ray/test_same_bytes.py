@@ -36,7 +36,7 @@ def questions_asked(server):
 @pytest.fixture
 def shipped(monkeypatch):
     """The bytes that workers got of each stage: a list that grows."""
-    packs, pack = [], ray_executor.packed
+    packs, pack = [], ray_executor.pack
 
     def packed(ask, panel):
         packs.append(pack(ask, panel))

@@ -38,9 +38,9 @@ def installed(monkeypatch):
     entry = EntryPoint("tones", f"{__name__}:TONES", kinds.GROUP)
     broken = EntryPoint("gone", "no_such_module:KIND", kinds.GROUP)
     monkeypatch.setattr(kinds, "entry_points", lambda group: [broken, entry])
-    kinds._installed.cache_clear()
+    kinds._load_installed.cache_clear()
     yield
-    kinds._installed.cache_clear()
+    kinds._load_installed.cache_clear()
 
 
 def written(path, *rows):
@@ -76,7 +76,7 @@ def test_without_the_package_the_same_labels_are_of_no_kind(tmp_path):
     assert read_labels(written(tmp_path / "people.jsonl", row), Problems()).kind == "other"
 
 
-@pytest.mark.parametrize("kind", kinds.declared_kinds().values(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", kinds.load_kinds().values(), ids=lambda kind: kind.name)
 def test_every_kind_has_a_gain_in_order_for_each_label(kind):
     gains = [kind.gains[label] for label in kind.labels]
     assert gains == sorted(gains)

@@ -21,7 +21,7 @@ from nuggetjudge.records import (
     read_entailments,
     read_key_point_sets,
 )
-from nuggetjudge.records.judgements import Evidence, quoted
+from nuggetjudge.records.judgements import Evidence, make_quote
 
 TIDES = ["Turbines turn with the tide.", "Silt wears them down."]
 
@@ -209,7 +209,7 @@ ENTAILMENTS = st.builds(
             quote=TEXTS,
             is_quoted=st.sampled_from([True, False, None]),
         )
-        | st.builds(quoted, st.just("response"), TEXTS, st.just(0), st.integers(1, 9)),
+        | st.builds(make_quote, st.just("response"), TEXTS, st.just(0), st.integers(1, 9)),
         max_size=2,
     ).map(tuple),
     rationale=st.none() | TEXTS,

@@ -10,7 +10,7 @@ import pytest
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval import encoders as embeddings
-from nuggetjudge.retrieval.encoders import FILE, CachedEncoder, clear_vectors, stored_vectors
+from nuggetjudge.retrieval.encoders import FILE, CachedEncoder, clear_vectors, count_vectors
 
 TEXTS = ["ebb", "flood", "slack", "neap"]
 
@@ -157,14 +157,14 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
 
 
 def test_what_is_kept_can_be_counted_and_forgotten(tmp_path):
-    assert stored_vectors(tmp_path) == (0, 0)
+    assert count_vectors(tmp_path) == (0, 0)
     assert list(tmp_path.iterdir()) == []
     CachedEncoder(Letters(), tmp_path).passages(["ebb", "flood", "ebb"])
-    n, size = stored_vectors(tmp_path)
+    n, size = count_vectors(tmp_path)
     assert n == 2
     assert size > 0
     clear_vectors(tmp_path)
-    assert stored_vectors(tmp_path)[0] == 0
+    assert count_vectors(tmp_path)[0] == 0
     again = CachedEncoder(Letters(), tmp_path)
     again.passages(["ebb"])
     assert (again.n_found, again.n_made) == (0, 1)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.retrieval.fusion import min_max, reciprocal_rank, weighted
+from nuggetjudge.retrieval.fusion import fuse_weighted, min_max, reciprocal_rank
 from nuggetjudge.retrieval.scored import Scored, best_first
 
 
@@ -31,7 +31,7 @@ def test_reciprocal_rank_sums_one_over_60_plus_the_rank():
 
 def test_what_earns_the_same_stands_in_the_order_of_the_first_ranking():
     swapped = [ranked(b=2.0, a=1.0), ranked(a=2.0, b=1.0)]
-    for fused in (reciprocal_rank(swapped), weighted(swapped, [1.0, 1.0])):
+    for fused in (reciprocal_rank(swapped), fuse_weighted(swapped, [1.0, 1.0])):
         assert [one.passage_id for one in fused] == ["b", "a"]
         assert fused[0].score == fused[1].score
 
@@ -51,27 +51,29 @@ Z = 1.5**0.5
     ],
 )
 def test_scores_are_normed_within_each_ranking_then_summed_by_weight(norm, expected):
-    fused = weighted([ranked(a=6.0, b=4.0, c=2.0), ranked(b=3.0, d=1.0)], [2.0, 0.5], norm=norm)
+    fused = fuse_weighted(
+        [ranked(a=6.0, b=4.0, c=2.0), ranked(b=3.0, d=1.0)], [2.0, 0.5], norm=norm
+    )
     assert {one.passage_id: one.score for one in fused} == pytest.approx(expected)
     assert [one.score for one in fused] == sorted((one.score for one in fused), reverse=True)
 
 
 def test_with_scores_below_zero_a_missing_passage_does_not_pass_one_that_was_found():
-    fused = weighted([ranked(a=-1.0, b=-3.0), ranked(c=1.0)], [1.0, 1.0], norm="none")
+    fused = fuse_weighted([ranked(a=-1.0, b=-3.0), ranked(c=1.0)], [1.0, 1.0], norm="none")
     assert {one.passage_id: one.score for one in fused} == {"a": -1.0, "c": -2.0, "b": -3.0}
 
 
 def test_equal_scores_are_all_the_best_so_that_a_lone_passage_counts_as_found():
     assert min_max([2.0, 2.0]) == [1.0, 1.0]
-    fused = weighted([ranked(a=5.0, b=4.0), ranked(c=0.2)], [1.0, 1.0])
+    fused = fuse_weighted([ranked(a=5.0, b=4.0), ranked(c=0.2)], [1.0, 1.0])
     assert {one.passage_id: one.score for one in fused} == {"a": 1.0, "c": 1.0, "b": 0.0}
 
 
 def test_hits_cuts_the_fused_ranking_and_empty_rankings_are_no_fault():
     both = [ranked(a=2.0, b=1.0), []]
     assert [one.passage_id for one in reciprocal_rank(both, hits=1)] == ["a"]
-    assert [one.passage_id for one in weighted(both, [1.0, 1.0], hits=1)] == ["a"]
-    assert reciprocal_rank([]) == weighted([], []) == []
+    assert [one.passage_id for one in fuse_weighted(both, [1.0, 1.0], hits=1)] == ["a"]
+    assert reciprocal_rank([]) == fuse_weighted([], []) == []
 
 
 @given(rankings, st.sampled_from(["rrf", "min-max", "z", "none"]))
@@ -79,7 +81,7 @@ def test_fusing_keeps_every_passage_once_and_ignores_the_order_of_rankings(given
     def fuse(these):
         if how == "rrf":
             return reciprocal_rank(these)
-        return weighted(these, [1.0] * len(these), norm=how)
+        return fuse_weighted(these, [1.0] * len(these), norm=how)
 
     fused, backwards = fuse(given_rankings), fuse(given_rankings[::-1])
     assert dict(fused) == dict(backwards)
@@ -96,7 +98,7 @@ def test_one_ranking_alone_keeps_its_order_by_rank(one):
 # By hand: two scores lie one standard deviation to either side of their mean.
 @pytest.mark.parametrize("unit", [1e-200, 1e-12, 1e200])
 def test_z_holds_for_scores_of_any_size(unit):
-    fused = weighted([ranked(a=3 * unit, b=unit)], [1.0], norm="z")
+    fused = fuse_weighted([ranked(a=3 * unit, b=unit)], [1.0], norm="z")
     assert [one.score for one in fused] == pytest.approx([1.0, -1.0])
 
 
@@ -110,12 +112,15 @@ def test_z_holds_for_scores_of_any_size(unit):
             r"rankings\[1\]\[1\].*'a'",
         ),
         (lambda: reciprocal_rank([ranked(a=float("nan"))]), r"rankings\[0\]\[0\]: score nan"),
-        (lambda: weighted([ranked(a=1.0)], []), "0 weights for 1 rankings"),
-        (lambda: weighted([ranked(a=1.0)], [-1.0]), r"weights\[0\] is -1.0"),
-        (lambda: weighted([ranked(a=1.0)], [0.0]), "all weights are 0"),
-        (lambda: weighted([ranked(a=1.0)], [1.0], norm="sum"), "norm is 'sum', wanted one of min-"),
+        (lambda: fuse_weighted([ranked(a=1.0)], []), "0 weights for 1 rankings"),
+        (lambda: fuse_weighted([ranked(a=1.0)], [-1.0]), r"weights\[0\] is -1.0"),
+        (lambda: fuse_weighted([ranked(a=1.0)], [0.0]), "all weights are 0"),
         (
-            lambda: weighted([ranked(a=-1.0)], [1.0], norm="max"),
+            lambda: fuse_weighted([ranked(a=1.0)], [1.0], norm="sum"),
+            "norm is 'sum', wanted one of min-",
+        ),
+        (
+            lambda: fuse_weighted([ranked(a=-1.0)], [1.0], norm="max"),
             r"rankings\[0\]: the best score is",
         ),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....programs.protocols.judged_files import are_ordered, judged_file
+from ....programs.protocols.judged_files import are_ordered, find_judged_file
 from ....programs.protocols.judged_items import ALL, JudgedItems, Measure
 from ....programs.scoring.human_labels import read_items
 from ....programs.scoring.score import score_path
@@ -75,7 +75,7 @@ class Judged:
     def gains(self) -> dict[str, Floats]:
         """Measure -> (n_drawable,) what the judge says that items earn, in [0, 1]."""
         return {
-            measure.name: measure.judged_gains(self.items)[self.drawable]
+            measure.name: measure.get_gains(self.items)[self.drawable]
             for measure in self.items.measures
         }
 
@@ -106,7 +106,7 @@ def read_judged(results: Path, kind: Kind, problems: Problems) -> Judged | None:
     if kind in ("bank", "verify"):
         return None
     label_kind = kind if kind in kinds_of_labels() else "other"
-    file = judged_file(results, kind)
+    file = find_judged_file(results, kind)
     items = read_items(results, label_kind, problems)
     is_scored = results.is_dir() or file_kind(file) in ("assignments", "support")
     rows = score_path(results, Problems()) if is_scored else []

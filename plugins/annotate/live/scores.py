@@ -11,7 +11,12 @@ import numpy as np
 from ....metrics.inference import LEVEL, Interval
 from ....programs.protocols.judged_items import ALL, Measure
 from ....programs.scoring.corrected import later_citations
-from ....programs.scoring.corrected_measure import CorrectedScore, Correction, Labelled, labelled
+from ....programs.scoring.corrected_measure import (
+    CorrectedScore,
+    Correction,
+    Labelled,
+    find_labelled,
+)
 from ....records.kinds import Cell
 from .confidence_sequence import Floats, Order, confidence_sequence, predictions
 from .judged import Judged
@@ -83,7 +88,7 @@ def live_scores(
     for measure in items.measures:
         if measure.name.endswith("_all") and not (later and all(later.values())):
             continue
-        data = labelled(items, human, measure)
+        data = find_labelled(items, human, measure)
         rows = correction.measure(data)[0]
         if len(rows) > 1:
             means = [one.judged for one in rows if one.judged is not None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ....programs.engine.folders import inputs_of
+from ....programs.engine.folders import find_inputs
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.nuggets import BANKS
 from ....records.nuggets import nugget_row, read_nugget_banks
@@ -161,7 +161,7 @@ class BankTexts:
         self._least = _MIN_GRADE
         if results.is_dir():
             try:
-                config = inputs_of(results).checked("no passages are shown beside the nuggets")
+                config = find_inputs(results).check("no passages are shown beside the nuggets")
                 self._collection = load_collection(config.data, config.run.limit)
                 self._least = config.nuggets.min_grade
             except InputError as error:

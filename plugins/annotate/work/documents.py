@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ....programs.engine.folders import inputs_of
+from ....programs.engine.folders import find_inputs
 from ....programs.engine.results import MANIFEST
 from ....records.documents import TopicDocuments, read_topic_documents
 from ....records.reading.problems import InputError, Problems
@@ -63,10 +63,10 @@ def _files(results: Path) -> tuple[list[Path], Sequence[Path]]:
     beside = points_file(results).with_name(DOCUMENTS)
     if beside.is_file() or not (results / MANIFEST).is_file():
         return [beside] if beside.is_file() else [], ()
-    inputs = inputs_of(results)
+    inputs = find_inputs(results)
     data = inputs.config.data
     named = [data.documents] if data.documents is not None else []
-    inputs.checked(_LOST, [*named, *data.passages])
+    inputs.check(_LOST, [*named, *data.passages])
     if data.keypoints is not None and (made := data.keypoints.with_name(DOCUMENTS)).is_file():
         named = [made, *named]
     return named, data.passages

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....programs.scoring.human_labels import RANDOM
 from ....records.kinds import Cell
-from .next_labels import choose, codes_of, drawn_in_turn, values_of
+from .next_labels import choose, compute_values, draw_in_turn, make_codes
 from .plan import Plan
 from .task import Task
 from .verify import verify_cells
@@ -31,7 +31,7 @@ class Units:
         self._task = task
         self.names: list[Cell] = list(dict.fromkeys(map(self.name, task.cells)))
         self.at = {name: number for number, name in enumerate(self.names)}
-        self.topics = codes_of(self.names, task.key_names, "topic_id")
+        self.topics = make_codes(self.names, task.key_names, "topic_id")
 
     def number(self, cell: Cell) -> int | None:
         """The number of what a cell is of; None: it is of nothing here."""
@@ -123,11 +123,11 @@ class Draw:
             return
         left = np.array(sorted(self.pool - self.all), dtype=np.int64)
         cells = [self.units.names[i] for i in left]
-        values = values_of(task.results, task.files, cells)
+        values = compute_values(task.results, task.files, cells)
         is_others = np.array([int(i) in others for i in left])
         values = {name: np.where(is_others, 0.0, value) for name, value in values.items()}
         topics, runs = (
-            np.unique(codes_of(cells, task.key_names, name), return_inverse=True)[1]
+            np.unique(make_codes(cells, task.key_names, name), return_inverse=True)[1]
             for name in ("topic_id", "run_id")
         )
         rng = generator(plan.seed, "chosen", task.kind, plan.condition, annotator)
@@ -164,5 +164,5 @@ def _in_turn(order: Ints, topics: Ints, n: int) -> list[int]:
     """The first n of an order in which topics take turns."""
     if not len(order) or n < 1:
         return []
-    indices = drawn_in_turn(np.arange(len(order)), topics[order], n)
+    indices = draw_in_turn(np.arange(len(order)), topics[order], n)
     return [int(order[i]) for i in indices]

@@ -14,10 +14,15 @@ from numpy.typing import NDArray
 
 from ....programs.analysis.agree_labels import join_scales
 from ....programs.analysis.cell_texts import cell_texts, choose_texts
-from ....programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
+from ....programs.protocols.judged_files import (
+    are_ordered,
+    find_file_scale,
+    find_judged_file,
+    kind_of_folder,
+)
 from ....programs.scoring.human_labels import CASCADE, CHOSEN_BY, RANDOM, read_items
 from ....records.kinds import Cell, LabelFile, check_same_things, file_kind
-from ....records.labels import cell_run_aliases, read_labels, renamed
+from ....records.labels import cell_run_aliases, read_labels, rename_runs
 from ....records.reading.problems import InputError, Problems
 
 RANDOM_SHARE = 0.5
@@ -88,22 +93,22 @@ def next_labels(
     first = results[0]
     if first.is_dir():
         kind = kind or kind_of_folder(first)
-        first = judged_file(first, kind)
-    scale = scale_of(*results, kind=kind)
+        first = find_judged_file(first, kind)
+    scale = find_file_scale(*results, kind=kind)
     files = [read_labels(first, problems, scale=scale)]
-    more = [judged_file(path, files[0].kind) for path in results[1:]]
+    more = [find_judged_file(path, files[0].kind) for path in results[1:]]
     files += [read_labels(path, problems, scale=scale) for path in more]
     human = read_labels(labels, problems, scale=scale) if labels is not None else None
     problems.raise_errors()
     for path, file in zip([*results, labels], [*files, human], strict=True):
         if path is not None and file is not None:
             check_same_things(first, files[0].key_names, path, file.key_names)
-    labelled = _labelled(human, files[0]) if human is not None else set()
+    labelled = _find_labelled(human, files[0]) if human is not None else set()
     cells = [cell for cell in sorted(files[0].cells) if cell not in labelled]
     if not cells:
         raise InputError(f"{first}: all {len(files[0].cells):,} judged cells have a label already")
-    values = values_of(results, files, cells)
-    topics, runs = (codes_of(cells, files[0].key_names, name) for name in ("topic_id", "run_id"))
+    values = compute_values(results, files, cells)
+    topics, runs = (make_codes(cells, files[0].key_names, name) for name in ("topic_id", "run_id"))
     rng = np.random.default_rng(seed)
     chosen = choose(values, topics, runs, n=n, random_share=random_share, rng=rng)
     chosen.sort(key=lambda choice: choice.index)
@@ -116,7 +121,7 @@ def next_labels(
     return Sheet(rows, files[0].kind, files[0].scale, n_by, len(files[0].cells), n_labelled)
 
 
-def values_of(
+def compute_values(
     results: Sequence[Path], files: Sequence[LabelFile], cells: Sequence[Cell]
 ) -> dict[str, Floats]:
     """By criterion, see `next_labels`, what a label of each of these cells would tell.
@@ -133,7 +138,7 @@ def values_of(
         "margin": _margin(cells, files, is_ordered=is_ordered),
     }
     # The first of the files that has weights of its cells, as lists of labels do not.
-    weighing = [p for p in results if file_kind(judged_file(p, files[0].kind)) in WEIGHING]
+    weighing = [p for p in results if file_kind(find_judged_file(p, files[0].kind)) in WEIGHING]
     if weighing:
         values["influence"] = influence(weighing[0], files[0].kind, cells)
     return values
@@ -162,8 +167,8 @@ def choose(
     n = min(n, len(topics))
     is_wanted = np.sum(list(values.values()), axis=0) > 0
     n_random = max(round(random_share * n), n - int(is_wanted.sum()))
-    drawn = drawn_in_turn(order, topics, n_random)
-    targeted = _targeted(values, topics, runs, order, drawn, n - n_random)
+    drawn = draw_in_turn(order, topics, n_random)
+    targeted = _target(values, topics, runs, order, drawn, n - n_random)
     taken = {*map(int, drawn), *(i for i, _ in targeted)}
     rest = [int(i) for i in order if int(i) not in taken][: n - len(taken)]
     n_drawn = np.bincount(topics[drawn], minlength=topics.max() + 1)
@@ -175,7 +180,7 @@ def choose(
     ]
 
 
-def drawn_in_turn(order: NDArray[np.int64], topics: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def draw_in_turn(order: NDArray[np.int64], topics: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """The first n cells when all topics take turns, each giving its cells in random order."""
     turn = np.empty(len(order), dtype=np.int64)
     by_topic = np.argsort(topics[order], kind="stable")
@@ -185,7 +190,7 @@ def drawn_in_turn(order: NDArray[np.int64], topics: NDArray[np.int64], n: int) -
     return drawn
 
 
-def _targeted(
+def _target(
     values: Mapping[str, Floats],
     topics: NDArray[np.int64],
     runs: NDArray[np.int64],
@@ -218,11 +223,11 @@ def _targeted(
     return targeted
 
 
-def _labelled(human: LabelFile, judged: LabelFile) -> set[Cell]:
+def _find_labelled(human: LabelFile, judged: LabelFile) -> set[Cell]:
     """The cells that people labelled, under the judge's run names: a team prefix may differ."""
     cells = set(human.cells) | set(human.annotations)
     names = cell_run_aliases(judged.cells, cells, judged.key_names)
-    return {renamed(cell, judged.key_names, names) for cell in cells}
+    return {rename_runs(cell, judged.key_names, names) for cell in cells}
 
 
 def _disagreement(
@@ -268,7 +273,7 @@ def _cuts(file: LabelFile) -> list[float]:
     return [(max(lower) + min(upper)) / 2 for lower, upper in pairwise(present)]
 
 
-def codes_of(cells: Sequence[Cell], key_names: Sequence[str], name: str) -> NDArray[np.int64]:
+def make_codes(cells: Sequence[Cell], key_names: Sequence[str], name: str) -> NDArray[np.int64]:
     """(N,) numbers of the ids under this name; all 0 where cells have no such id."""
     if name not in key_names:
         return np.zeros(len(cells), dtype=np.int64)
@@ -315,7 +320,7 @@ def influence(path: Path, kind: str, cells: Sequence[Cell]) -> NDArray[np.float6
     shares = np.zeros(len(cells))
     if measure is None:
         return shares
-    earned = np.nan_to_num(measure.judged_gains(items)) * measure.weights
+    earned = np.nan_to_num(measure.get_gains(items)) * measure.weights
     runs, of_item = np.unique(items.runs, return_inverse=True)
     means = np.bincount(of_item, weights=earned, minlength=len(runs))
     gaps = _gaps(means.astype(np.float64))
@@ -352,29 +357,29 @@ def make_people_sheet(
     with one, that were drawn. With both parts scores can be corrected.
 
     Args:
-        results: a results folder. kind: of its judgements, see `judged_kinds`.
+        results: a results folder. kind: of its judgements, see `list_judged_kinds`.
         n: at most so many items without a label, drawn in turn over the topics; None: all.
         n_kept: so many items with a label, drawn in turn over the topics; 0: none.
 
     Raises: InputError if every item has a label, or if the random part cannot reach each topic.
     """
     kind = kind or kind_of_folder(results)
-    path = judged_file(results, kind)
-    file = read_labels(path, problems, scale=scale_of(results, kind=kind))
+    path = find_judged_file(results, kind)
+    file = read_labels(path, problems, scale=find_file_scale(results, kind=kind))
     problems.raise_errors()
     labelled = sorted(file.cells)
     left = sorted(set(file.lines) - set(file.cells))
     if not left:
         raise InputError(f"{path}: every item has a label; leave out --kept to choose among them")
-    n_topics = len({*codes_of(labelled, file.key_names, "topic_id").tolist()}) if labelled else 0
+    n_topics = len({*make_codes(labelled, file.key_names, "topic_id").tolist()}) if labelled else 0
     if 0 < n_kept < n_topics:
         what = f"wanted one of each of the {n_topics} topics at least, or 0 and no corrected score"
         raise InputError(f"--kept {n_kept}: {what}")
     rng = np.random.default_rng(seed)
     picked: list[tuple[Cell, Choice]] = []
     for cells, most, why in ((left, n, CASCADE), (labelled, n_kept, RANDOM)):
-        topics = codes_of(cells, file.key_names, "topic_id")
-        drawn = drawn_in_turn(
+        topics = make_codes(cells, file.key_names, "topic_id")
+        drawn = draw_in_turn(
             rng.permutation(len(cells)), topics, len(cells) if most is None else most
         )
         if not len(drawn):

@@ -12,20 +12,20 @@ from functools import cached_property
 from pathlib import Path
 
 from ....programs.analysis.cell_texts import list_texts, text_fields
-from ....programs.engine.folders import inputs_of
+from ....programs.engine.folders import find_inputs
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import (
-    judged_file,
+    find_file_scale,
+    find_judged_file,
     kinds_in,
     read_judgements,
     scale_in,
-    scale_of,
 )
 from ....programs.protocols.judged_items import ITEMS
 from ....records.judgements import text_hash
 from ....records.kinds import Cell, LabelFile, check_same_things, file_kind, kinds_of_labels
 from ....records.labels import read_labels
-from ....records.reading.lines import hash_of
+from ....records.reading.lines import hash_file
 from ....records.reading.problems import InputError, Problems
 from ...collections.verification import SCALE
 from ..store.kinds import Kind
@@ -225,8 +225,8 @@ def with_spans(task: Task, labels: str) -> Task:
 def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[LabelFile, ...]:
     """The labels of each of the results."""
     judged = _get_judged_kind(results[0], kind)
-    paths = [judged_file(path, judged) for path in results]
-    scale = scale_of(*results, kind=judged)
+    paths = [find_judged_file(path, judged) for path in results]
+    scale = find_file_scale(*results, kind=judged)
     files = tuple(read_labels(path, problems, scale=scale) for path in paths)
     problems.raise_errors()
     for path, file in zip(paths, files, strict=True):
@@ -260,7 +260,7 @@ def _first_sentence(text: str) -> str:
 
 def _penalties(results: Path, kind: Kind) -> frozenset[Cell]:
     """The cells of points with a weight below 0; none where a file has no weights."""
-    if file_kind(judged_file(results, kind)) == "labels":
+    if file_kind(find_judged_file(results, kind)) == "labels":
         return frozenset()
     judged = read_judgements(results, kind)
     return frozenset(one.cell for one in judged if one.weight is not None and one.weight < 0)
@@ -273,7 +273,7 @@ def _question_in(folder: Path) -> str:
     from ....judges.own import read_own_judge  # with DSPy, which no other kind waits for
 
     with suppress(InputError):
-        own = inputs_of(folder).config.items.own
+        own = find_inputs(folder).config.items.own
         return read_own_judge(own).question if own is not None else ""
     return ""
 
@@ -285,6 +285,6 @@ def _fingerprint(results: Path) -> str:
         if isinstance(fingerprint, str):
             return fingerprint
     if results.is_file():
-        return hash_of(results)
+        return hash_file(results)
     files = sorted(path for path in results.glob("*.jsonl"))
-    return hashlib.sha256("".join(map(hash_of, files)).encode()).hexdigest()
+    return hashlib.sha256("".join(map(hash_file, files)).encode()).hexdigest()

@@ -134,12 +134,12 @@ def _prepare(given: ParsedSettings, wanted: Wanted) -> Probing:
 def _config(given: ParsedSettings, source: Path, judges: Sequence[str]) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
     from ....judges.table import item_judges
-    from ....programs.engine.folders import inputs_of
+    from ....programs.engine.folders import find_inputs
 
     names: Any = {judge if judge in item_judges() else "item" for judge in judges}
     under = {}
     if given.path is None and source.is_dir():
-        run_config = inputs_of(source).config.model_dump(mode="json", by_alias=True)
+        run_config = find_inputs(source).config.model_dump(mode="json", by_alias=True)
         own = {name: run_config["judges"][name] for name in names & run_config["judges"].keys()}
         under = {"models": run_config["models"], "judges": own}
     resolved = given.config(under=under)

@@ -17,7 +17,7 @@ from ....judges.lexical.overlap import content_words
 from ....judges.lexical.segments import sentences
 from ....records.labels import BETWEEN, ItemRow
 from .probing import BASE, Options, Skipped, get_backend, with_text
-from .variants import listed_labels, shown_inputs, with_first_input, with_label_order
+from .variants import list_inputs, list_labels, with_first_input, with_label_order
 
 Kind = Literal[
     "batch", "order", "labels", "input", "replicates", "schema",
@@ -177,7 +177,7 @@ def _own_prompt(judge: ItemJudge) -> str:
 
 
 def _label_orders(base: Base) -> Iterator[Made]:
-    judge, labels = base.judge, listed_labels(base.judge)
+    judge, labels = base.judge, list_labels(base.judge)
     if not labels:
         is_own = judge.own_words == "prompt"
         range_ = f"the {judge.name} judge gives a number of a range, it lists no labels"
@@ -194,7 +194,7 @@ def _label_orders(base: Base) -> Iterator[Made]:
 
 
 def _inputs(base: Base) -> Iterator[Made]:
-    for name in shown_inputs(base.judge)[1:]:
+    for name in list_inputs(base.judge)[1:]:
         yield Condition(f"input-{name}", f"{name} shown first", with_first_input(base.judge, name))
 
 

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from ....judges import ItemJudge
 from ....judges.own import OwnJudge
-from ....judges.table import item_judges, kind_of
+from ....judges.table import find_judge, item_judges
 from ....judges.verdicts import Verdict
 from ....metrics.inference import SIGNED, Interval, jackknife_interval, ratio, resampling
 from ....programs.analysis.cell_texts import read_judge_items
 from ....programs.config.sections import Config
-from ....programs.engine.manifest import config_of
+from ....programs.engine.manifest import read_config_of
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import kinds_in
 from ....programs.protocols.judged_items import ITEMS
 from ....programs.scoring.human_labels import read_items
 from ....records.judgements import Unjudged
-from ....records.kinds import declared_kinds, file_kind
+from ....records.kinds import file_kind, load_kinds
 from ....records.labels import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ....records.relevance import RELEVANCE_KIND
@@ -240,10 +240,10 @@ def judges_in(source: Path) -> list[str]:
     """
     if not source.is_dir():
         raise InputError(f"{source}: is no results folder; name the judge of its items (--judge)")
-    config, kinds = config_of(source), kinds_in(source)
-    by_name = ((name, kind_of(name)) for name in reversed(item_judges()))
+    config, kinds = read_config_of(source), kinds_in(source)
+    by_name = ((name, find_judge(name)) for name in reversed(item_judges()))
     of_kind = {kind.load().kind: name for name, kind in by_name if kind is not None}
-    of_kind |= {kind.name: kind.judge for kind in declared_kinds().values() if kind.judge}
+    of_kind |= {kind.name: kind.judge for kind in load_kinds().values() if kind.judge}
     of_kind |= {ITEMS: str(config.items.judge)}
     if not (judges := [of_kind[kind] for kind in kinds if kind in of_kind]):
         raise InputError(f"{source}: holds no judgements of items that can be asked again")
@@ -313,7 +313,7 @@ def find_form(judge: ItemJudge) -> Form | None:
     """
     if (form := FORMS.get(judge.name)) is not None:
         return form
-    kind = kind_of(judge.name)
+    kind = find_judge(judge.name)
     if kind is not None and judge.listed is not None and judge.source in _OF_ANSWERS:
         needed = kind.load().required_text
         return Form(judge.listed, judge.source, "source", _IN_ANSWERS, _BLIND, needed)

@@ -253,7 +253,7 @@ def set_judge(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
     if judge not in item_judges() and Path(judge).suffix not in (".yaml", ".yml"):
         names = ", ".join(item_judges())
         raise InputError(f"--judge {judge}: wanted {names}, or a YAML file of a judge of your own")
-    return config.changed("items", judge=judge, fields=dict(fields))
+    return config.change("items", judge=judge, fields=dict(fields))
 
 
 def get_backend(judge: ItemJudge) -> Backend:

@@ -13,7 +13,7 @@ from ....judges.items import ItemJudge
 from ....records.rows import Label
 
 
-def listed_labels(judge: ItemJudge) -> tuple[str, ...]:
+def list_labels(judge: ItemJudge) -> tuple[str, ...]:
     """The labels in the order in which prompt and schema list them; () for a range of numbers.
 
     () too for a judge with a prompt of its own, whose words nothing here can put in another order.
@@ -28,9 +28,9 @@ def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
     What each label means, the words of the instructions included, stays as it is.
     Raises: ValueError if these are not all labels that the judge lists.
     """
-    labels = _label_type(judge) if listed_labels(judge) else None
+    labels = _label_type(judge) if list_labels(judge) else None
     if labels is None or sorted(order) != sorted(label.value for label in labels):
-        raise ValueError(f"wanted the labels {listed_labels(judge)} in some order, got {order}")
+        raise ValueError(f"wanted the labels {list_labels(judge)} in some order, got {order}")
     by_value = {label.value: label for label in labels}
     (base,) = labels.__bases__  # which has no labels of its own, but reads their spellings
     reordered: Any = base(
@@ -43,7 +43,7 @@ def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
     return _with_fields(judge, {judge.output: reordered}, list(signature.fields))
 
 
-def shown_inputs(judge: ItemJudge) -> tuple[str, ...]:
+def list_inputs(judge: ItemJudge) -> tuple[str, ...]:
     """The fields that every call shows, in order; () where a prompt file says where they are."""
     if judge.own_words == "prompt":
         return ()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ....programs.engine.stage import Item, labels, rows_of
+from ....programs.engine.stage import Item, labels, make_rows
 from ....programs.inputs import Collection as Data
 from ....programs.protocols.program import Run
 from ....records.judgements import Reason
@@ -100,7 +100,7 @@ async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting,
     stage = labels(STAGE, run.panel, JUDGE, items, total=2 * len(meetings))
     async with run.session.judged(stage, run.results) as outcome:
         for meeting, both, forfeit in battles():
-            verdicts = [rows_of(outcome(item), 1)[0] for item in both]
+            verdicts = [make_rows(outcome(item), 1)[0] for item in both]
             by_meeting[meeting] = _battle(meeting, verdicts, forfeit)
     return by_meeting
 

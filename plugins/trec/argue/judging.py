@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ....programs.engine.stage import Item, labels, rows_of
+from ....programs.engine.stage import Item, labels, make_rows
 from ....programs.protocols.program import Run
 from ....programs.protocols.support import Labels
 from ....records.judgements import Outcome
@@ -97,7 +97,7 @@ class _Work:
         """What was not judged to be missing: the sentences that state an answer, or may do so."""
         by_answer: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
         for sentence, window, item in self.windows(answer, parts):
-            for each, row in zip(window, rows_of(outcome(item), item.n), strict=True):
+            for each, row in zip(window, make_rows(outcome(item), item.n), strict=True):
                 if row["label"] != "no":
                     of_answer = by_answer.setdefault((each.question.id, each.answer.id), [])
                     of_answer.append((sentence.id, row))

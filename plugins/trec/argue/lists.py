@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ....records.reading.fields import Line, as_id, read_lines, show, stem
 from ....records.reading.problems import Problems
-from ....records.rows import Importance, Row, hashed_ids
+from ....records.rows import Importance, Row, hash_ids
 
 Aggregator = Literal["AND", "OR"]
 OPEN_ENDED = "OPEN_ENDED_ANSWER"  # what collaborators write where any answer will do
@@ -195,7 +195,7 @@ def _answers(item: Line) -> tuple[AcceptedAnswer, ...]:
         sources.setdefault(text, []).extend(_sources(answer))
     if not sources:
         sources[""] = _sources(item)
-    ids = hashed_ids("a", list(sources))
+    ids = hash_ids("a", list(sources))
     return tuple(
         AcceptedAnswer(id=name, text=text, sources=tuple(dict.fromkeys(docs)))
         for name, (text, docs) in zip(ids, sources.items(), strict=True)

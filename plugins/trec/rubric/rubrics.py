@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from ....records.nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from ....records.reading.fields import Line, read_lines, show
 from ....records.reading.problems import Problems
-from ....records.rows import Label, Leaning, Row, hashed_ids
+from ....records.rows import Label, Leaning, Row, hash_ids
 from .lint import lint
 
 CriterionLabel = Literal["not_met", "partly", "met"]
@@ -88,7 +88,7 @@ class CriterionVerdict(Leaning):
 
 def criterion_ids(texts: Sequence[str]) -> list[str]:
     """Make an id for each criterion text of one topic, as `nugget_ids` does."""
-    return hashed_ids("c", texts)
+    return hash_ids("c", texts)
 
 
 def read_rubrics(path: Path, problems: Problems) -> dict[str, Rubric]:

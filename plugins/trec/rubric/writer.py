@@ -18,7 +18,7 @@ from ....backends.replies.schema import AtMost
 from ....judges.base import Judge
 from ....judges.lexical.segments import n_words
 from ....judges.makers.keypoints import windows
-from ....judges.makers.lists import filled
+from ....judges.makers.lists import fill_up
 from ....records.judgements import Provenance, Reason
 from . import lexical as lexical
 
@@ -104,7 +104,7 @@ class RubricWriter(Judge):
         texts = [one["text"] for one in reply.values["criteria"]]
         made = [
             WrittenCriterion(text=text, weight=1, kind="three_way")
-            for text in filled(texts, inputs["wanted"])
+            for text in fill_up(texts, inputs["wanted"])
         ]
         return reply._replace(values={"criteria": made})
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ....records.judgements import Evidence
-from ....records.reading.problems import shown
+from ....records.reading.problems import escape
 from ....records.rows import ScoreRow
-from ...protocols.table import chosen, point_units, program
+from ...protocols.table import choose, point_units, program
 from ..tables.words import count, join_words
 from .views import AnswerView, Judged, label_standings
 
@@ -36,14 +36,14 @@ def answer_text(
         word_overlap: judges whose labels are that alone, by program.
         passages: print the texts of cited passages too.
     """
-    parts = [wrapped(f"{view.run_id}, topic {view.topic_id}"), wrapped(view.question)]
+    parts = [wrap(f"{view.run_id}, topic {view.topic_id}"), wrap(view.question)]
     if view.not_made:
         why = f"This answer could not be made ({view.not_made}): it is not judged, and no 0."
-        return "".join([*parts, "\n", wrapped(why)])
+        return "".join([*parts, "\n", wrap(why)])
     parts += ["\n", *_scores(view.score_rows), write_overlap_note(word_overlap)]
     if any(each.score is not None for each in view.judged):
         what = "how far the judge leans to the best label, from 0 to 1"
-        parts.append(wrapped(f"In brackets behind a label: {what}."))
+        parts.append(wrap(f"In brackets behind a label: {what}."))
     parts.append("\n")
     points = [each for each in view.judged if each.is_point]
     parts_of = list(dict.fromkeys(each.sub_narrative for each in points))
@@ -76,7 +76,7 @@ def _scores(rows: Sequence[ScoreRow]) -> Iterator[str]:
     for (n, n_unjudged), of in resting.items():
         values = ", ".join(_score(row) for row in of)
         missing = f", {n_unjudged:,} not judged" if n_unjudged else ""
-        yield wrapped(f"{values}: on {count(n or 0, 'judgement')}{missing}", "  ", "")
+        yield wrap(f"{values}: on {count(n or 0, 'judgement')}{missing}", "  ", "")
 
 
 def _score(row: ScoreRow) -> str:
@@ -93,36 +93,36 @@ def _sentences(
     n_known = len(view.sentences) if view.is_split else 0
     cites = "not asked" if any(each.sentence is not None for each in view.judged) else "cites"
     for at, sentence in enumerate(view.sentences):
-        yield wrapped(sentence.text or "(no text)", _TAB, f"{at + 1:>3}  " if n_known else _TAB)
+        yield wrap(sentence.text or "(no text)", _TAB, f"{at + 1:>3}  " if n_known else _TAB)
         about = [each for each in view.judged if each.sentence == at < n_known]
         for each in about:
-            yield from _cited(each, passages)
+            yield from _find_cited(each, passages)
         judged = {each.docid for each in about}
         if others := [name for name in sentence.citations if name not in judged]:
-            yield wrapped(f"{cites}: {', '.join(others)}", _TAB + "  ", _TAB)
+            yield wrap(f"{cites}: {', '.join(others)}", _TAB + "  ", _TAB)
         quoted = [n for n, each in enumerate(points) if at in map(quotes.of, each.evidence)]
         if quoted:
             numbers = ", ".join(str(n + 1) for n in quoted)
-            yield wrapped(f"quoted for {points[quoted[0]].unit} {numbers}", _TAB + "  ", _TAB)
+            yield wrap(f"quoted for {points[quoted[0]].unit} {numbers}", _TAB + "  ", _TAB)
     if not view.sentences:
-        yield wrapped("Its text is not there.", _TAB)
+        yield wrap("Its text is not there.", _TAB)
     for each in view.judged:
         if each.sentence is not None and each.sentence >= n_known:
             yield f"{each.sentence + 1:>3}  (the text of this sentence is not there)\n"
-            yield from _cited(each, passages)
+            yield from _find_cited(each, passages)
 
 
-def _cited(judged: Judged, passages: bool) -> Iterator[str]:
+def _find_cited(judged: Judged, passages: bool) -> Iterator[str]:
     is_of_citations = program(judged.program).matrix == "sentences"
     if judged.docid is None and judged.unit == "sentence" and is_of_citations:
-        yield wrapped("no citation, so no support", _TAB)
+        yield wrap("no citation, so no support", _TAB)
         return
     name = "" if is_of_citations else f"{judged.program}: "
-    yield wrapped(f"{name}{_label(judged)}  {judged.docid or ''}", _TAB + "  ", _TAB)
+    yield wrap(f"{name}{_label(judged)}  {judged.docid or ''}", _TAB + "  ", _TAB)
     yield from _why(judged, _TAB + "  ")
     if passages and judged.passage is not None:
         title = f"{judged.title}: " if judged.title else ""
-        yield wrapped(title + judged.passage, _TAB + "  | ")
+        yield wrap(title + judged.passage, _TAB + "  | ")
 
 
 def _points(
@@ -130,8 +130,8 @@ def _points(
 ) -> Iterator[str]:
     counts = Counter(each.label for each in of_unit)
     order_of = sorted(counts, key=_rank, reverse=True)
-    parts = ", ".join(f"{counts[label]} {_named(label)}" for label in order_of)
-    yield wrapped(f"{plural(unit).capitalize()}, {len(of_unit)}: {parts}")
+    parts = ", ".join(f"{counts[label]} {_name_label(label)}" for label in order_of)
+    yield wrap(f"{plural(unit).capitalize()}, {len(of_unit)}: {parts}")
     part = ""
     for n, each in enumerate(order):
         if each.unit != unit:
@@ -142,9 +142,9 @@ def _points(
             n_stated = sum(
                 label_standings(one.program).get(one.label or "") == "stated" for one in of_part
             )
-            yield wrapped(f"{part or 'Of no sub-narrative'}: {n_stated} of {len(of_part)} stated")
+            yield wrap(f"{part or 'Of no sub-narrative'}: {n_stated} of {len(of_part)} stated")
         importance = f"{each.importance} " if each.importance else ""
-        yield wrapped(f"{importance}{_label(each)}: {each.text}", _TAB, f"{n + 1:>3}  ")
+        yield wrap(f"{importance}{_label(each)}: {each.text}", _TAB, f"{n + 1:>3}  ")
         yield from _why(each, _TAB + "  ", quotes)
 
 
@@ -152,10 +152,10 @@ def _others(unit: str, of_unit: Sequence[Judged]) -> Iterator[str]:
     counts = Counter(each.label or "not judged" for each in of_unit)
     parts = ", ".join(f"{n} {label}" for label, n in counts.items())
     name = unit or "not made"
-    yield wrapped(f"{name.capitalize()}{'s' if unit else ''}, {len(of_unit)}: {parts}")
+    yield wrap(f"{name.capitalize()}{'s' if unit else ''}, {len(of_unit)}: {parts}")
     for each in of_unit:
         item = each.text or each.item or each.program
-        yield wrapped(f"{_label(each)}: {item}", _TAB, f"{'':>3}  ")
+        yield wrap(f"{_label(each)}: {item}", _TAB, f"{'':>3}  ")
         yield from _why(each, _TAB + "  ")
 
 
@@ -163,10 +163,10 @@ def _label(judged: Judged) -> str:
     if judged.label is None:
         return f"not judged ({judged.unjudged})"
     sure = "" if judged.score is None else f" ({number(judged.score)})"
-    return _named(judged.label) + sure
+    return _name_label(judged.label) + sure
 
 
-def _named(label: str | None) -> str:
+def _name_label(label: str | None) -> str:
     """A label in a sentence; one that is a number is a rating or a grade."""
     return "not judged" if label is None else f"rated {label}" if label.isdecimal() else label
 
@@ -174,23 +174,23 @@ def _named(label: str | None) -> str:
 def _why(judged: Judged, indent: str, quotes: _QuotedSentences | None = None) -> Iterator[str]:
     """The evidence and reason of a label, or why it is missing, and the labels of people."""
     if judged.detail:
-        yield wrapped(judged.detail, indent)
+        yield wrap(judged.detail, indent)
     if judged.raw:
-        yield wrapped(f"reply: {judged.raw}", indent + "  ", indent)
+        yield wrap(f"reply: {judged.raw}", indent + "  ", indent)
     for each in judged.evidence:
         sentence = quotes.of(each) if quotes is not None else None
         where = f" (sentence {sentence + 1})" if sentence is not None else ""
         if each.is_quoted is False:
             where = " (which does not stand in the text)"
         of = f"{each.of}: " if len({one.of for one in judged.evidence}) > 1 else ""
-        yield wrapped(f"{of}“{each.quote}”{where}", indent + "  ", indent)
+        yield wrap(f"{of}“{each.quote}”{where}", indent + "  ", indent)
     if judged.reasoning:
-        yield wrapped(f"reason: {judged.reasoning}", indent + "  ", indent)
+        yield wrap(f"reason: {judged.reasoning}", indent + "  ", indent)
     for annotator, label, rationale in judged.people:
         differs = "" if judged.label in (None, label) else ", not as the judge"
         remark = f": {rationale}" if rationale else ""
         by = f" ({annotator})" if annotator else ""
-        yield wrapped(f"people{by}: {label}{differs}{remark}", indent + "  ", indent)
+        yield wrap(f"people{by}: {label}{differs}{remark}", indent + "  ", indent)
 
 
 class _QuotedSentences:
@@ -227,14 +227,14 @@ def width() -> int:
     return max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, _LEAST)
 
 
-def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
+def wrap(text: str, indent: str = "", first: str | None = None) -> str:
     """A text in lines as wide as the terminal, its control characters as escapes.
 
     Args:
         indent: before each line. first: before the first line instead.
     """
     lines = textwrap.wrap(
-        shown(" ".join(text.split())),
+        escape(" ".join(text.split())),
         width(),
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
@@ -272,7 +272,7 @@ def command(*words: str | Path) -> str:
     >>> command("judge", "show", "my results")
     "judge show 'my results'"
     """
-    return shown(shlex.join(map(str, words)))
+    return escape(shlex.join(map(str, words)))
 
 
 def write_overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
@@ -280,7 +280,7 @@ def write_overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
     if not judges_of:
         return ""
     programs = join_words(judges_of)
-    return wrapped(f"Labels of {programs} are word overlap: no model has read these answers.")
+    return wrap(f"Labels of {programs} are word overlap: no model has read these answers.")
 
 
 def find_lexical_judges(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -293,7 +293,7 @@ def find_lexical_judges(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     ]
     lexical = {
         one.name: [name for name in one.judges if name in names]
-        for one in chosen(manifest["config"]["program"])
+        for one in choose(manifest["config"]["program"])
     }
     return {program: judges for program, judges in lexical.items() if judges}
 

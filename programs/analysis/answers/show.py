@@ -20,7 +20,7 @@ from .answer_text import (
     number,
     plural,
     width,
-    wrapped,
+    wrap,
     write_overlap_note,
 )
 from .summaries import summarise_folder, summarise_run, summarise_topic
@@ -47,8 +47,8 @@ def folder_text(summary: Summary, folder: Path) -> str:
         for row in summary["runs"]
     ]
     parts = [
-        wrapped(f"{folder}: {what}, {count(summary['n_topics'], 'topic')}, {answers}."),
-        wrapped(_judged(summary)),
+        wrap(f"{folder}: {what}, {count(summary['n_topics'], 'topic')}, {answers}."),
+        wrap(_count_judged(summary)),
         _beware(summary),
         f"\nRuns, best first by {by}\n",
         _table([by, "answered", "run"], runs),
@@ -68,7 +68,7 @@ def folder_text(summary: Summary, folder: Path) -> str:
     ]
     parts.append(_table(head, rows, left=(3,)))
     parts.append(_more(len(summary["topics"])))
-    parts += _missed_by_all(summary["missed_by_all"])
+    parts += _list_missed_by_all(summary["missed_by_all"])
     best, worst = (
         (summary["runs"] or [{"run_id": "RUN"}])[0],
         (topics or [{"topic_id": "TOPIC"}])[0],
@@ -89,10 +89,10 @@ def run_text(summary: Summary, folder: Path) -> str:
     mean: Summary = next((row for row in summary["means"] if row["measure"] == by), {})
     score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
     done = f"{summary['n_answered']} of {count(summary['n_topics'], 'topic')} answered"
-    parts = [wrapped(f"{run}: {done}; {score}."), _beware(summary)]
+    parts = [wrap(f"{run}: {done}; {score}."), _beware(summary)]
     parts += [f"\nTopics, worst first by {by}\n", _legend(summary)]
     parts.append(_topics_of_run(summary["topics"], by))
-    parts += _missed(summary)
+    parts += _list_missed(summary)
     worst = next((row for row in summary["topics"] if row["is_answered"]), None)
     if worst is not None:
         topic = worst["topic_id"]
@@ -112,15 +112,15 @@ def topic_text(summary: Summary, folder: Path) -> str:
     """What the runs miss of a topic."""
     by, topic = summary["measure"] or "", summary["topic_id"]
     parts = [
-        wrapped(f"{topic}: {summary['question']}"),
-        wrapped(f"{summary['n_answered']} of {count(summary['n_runs'], 'run')} answered."),
+        wrap(f"{topic}: {summary['question']}"),
+        wrap(f"{summary['n_answered']} of {count(summary['n_runs'], 'run')} answered."),
         _beware(summary),
     ]
     if points := summary["points"]:
         unit = plural(points[0]["unit"])
         vital = "vital ones first, " if any(p["importance"] for p in points) else ""
         parts.append(
-            "\n" + wrapped(f"{unit.capitalize()}: {vital}most missed first; in how many answers")
+            "\n" + wrap(f"{unit.capitalize()}: {vital}most missed first; in how many answers")
         )
         head = ["no.", "missed", "in part", "stated", "not judged", points[0]["unit"]]
         counted_as = ("missed", "partly", "stated", "unjudged")
@@ -131,8 +131,8 @@ def topic_text(summary: Summary, folder: Path) -> str:
         parts.append(_table(head, rows))
         marks = f"{MARKS['stated']} stated  {MARKS['partly']} in part  {MARKS['missed']} missed"
         runs = f"Runs, best first by {by}; {unit} 1 to {len(points)} in that order:"
-        parts.append("\n" + wrapped(runs))
-        parts.append(wrapped(f"{marks}  {MARKS['unjudged']} not judged"))
+        parts.append("\n" + wrap(runs))
+        parts.append(wrap(f"{marks}  {MARKS['unjudged']} not judged"))
     else:
         parts.append(f"\nRuns, best first by {by}\n")
     parts.append(_runs_of_topic(summary["runs"], by, len(points)))
@@ -145,12 +145,10 @@ def topic_text(summary: Summary, folder: Path) -> str:
 
 def _beware(summary: Summary) -> str:
     """What labels by words, and systems that were made with the judge, mean for all below."""
-    return write_overlap_note(summary["word_overlap"]) + "".join(
-        map(wrapped, summary["dependence"])
-    )
+    return write_overlap_note(summary["word_overlap"]) + "".join(map(wrap, summary["dependence"]))
 
 
-def _judged(summary: Summary) -> str:
+def _count_judged(summary: Summary) -> str:
     text = f"{count(summary['n_judged'], 'judgement')}"
     if summary["n_unjudged"]:
         by_reason = summary["unjudged_by_reason"].items()
@@ -169,7 +167,7 @@ def _legend(summary: Summary) -> str:
         missing = ", ? not judged" if "unjudged" in _names(topics, program) else ""
         what = find_program(program).besides or program
         parts.append(f"{_label_head(topics, program)}: {what}{missing}")
-    return wrapped("; ".join(parts), "  ")
+    return wrap("; ".join(parts), "  ")
 
 
 def _programs(topics: Sequence[Summary]) -> list[str]:
@@ -207,7 +205,7 @@ def _runs_of_topic(runs: Sequence[Summary], by: str, n_points: int) -> str:
     return _table([by, "" if n_points else "labels", "run"], rows, left=(1,))
 
 
-def _missed(summary: Summary) -> Iterator[str]:
+def _list_missed(summary: Summary) -> Iterator[str]:
     missed = summary["missed"]
     if not missed:
         return
@@ -217,7 +215,7 @@ def _missed(summary: Summary) -> Iterator[str]:
     vital = "vital ones first, " if any(row["importance"] for row in missed) else ""
     verb = _verb(missed[0])
     title = f"{unit.capitalize()} that it misses and others {verb}: {vital}"
-    yield "\n" + wrapped(f"{title}those first that most {verb}")
+    yield "\n" + wrap(f"{title}those first that most {verb}")
     stands = {"partly": "in part", "missed": "missed"}
     rows = [
         [_of(row), stands[row["standing"]], row["topic_id"], _point(row)]
@@ -227,16 +225,16 @@ def _missed(summary: Summary) -> Iterator[str]:
     yield _table(head, rows, left=(1, 2))
     yield _more(len(of_others))
     if n_none:
-        yield wrapped(f"{n_none:,} more that it misses, no run {verb}s in full.", "  ")
+        yield wrap(f"{n_none:,} more that it misses, no run {verb}s in full.", "  ")
 
 
-def _missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
+def _list_missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
     if not points:
         return
     unit = plural(points[0]["unit"])
     verb = _verb(points[0])
     vital = ", vital ones first" if any(p["importance"] for p in points) else ""
-    yield "\n" + wrapped(
+    yield "\n" + wrap(
         f"{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}"
     )
     rows = [[point["topic_id"], _point(point)] for point in points[:MOST]]
@@ -353,7 +351,7 @@ def show_answer(
     overlap, of_run = find_lexical_judges(manifest), {**manifest, "data": {"run_ids": [run]}}
     notes = list(dependence_notes(of_run))
     text = answer_text(view, overlap, passages=passages)
-    text += "".join(f"\n{wrapped(note)}" for note in notes)
+    text += "".join(f"\n{wrap(note)}" for note in notes)
     return Shown(view.as_row() | {"word_overlap": overlap, "dependence": notes}, text)
 
 

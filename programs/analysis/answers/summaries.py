@@ -19,7 +19,7 @@ from ....records.scores import score_row, score_rows
 from ...engine.manifest import dependence_notes, read_manifest
 from ...protocols.judgements import TopicFiles
 from ...protocols.program import Folder
-from ...protocols.table import chosen, is_of_answered, meaning, programs
+from ...protocols.table import choose, is_of_answered, meaning, programs
 from .answer_text import find_lexical_judges
 from .views import (
     SCORES,
@@ -38,12 +38,12 @@ def summarise_folder(
     folder: Path, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
     """What is in a folder: runs best first, topics worst first, and what every run misses."""
-    manifest, means = read_manifest(folder), means_of(folder, problems)
-    by = measure_of(folder, means, measure)
+    manifest, means = read_manifest(folder), read_means(folder, problems)
+    by = choose_measure(folder, means, measure)
     runs = manifest["data"].get("run_ids", [])
     answered: Counter[str] = Counter()
     topics, missed = [], []
-    for of_topic in topics_of(folder, problems):
+    for of_topic in read_topics_of_answers(folder, problems):
         answered.update(of_topic.answered)
         values = [of_topic.value(run, by) for run in runs] if by is not None else []
         judged = [value for value in values if value is not None]
@@ -81,13 +81,13 @@ def summarise_run(
     folder: Path, run: str, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
     """Where a run loses: its topics, worst first, and what it misses, by how many state it."""
-    manifest, means = read_manifest(folder), means_of(folder, problems)
+    manifest, means = read_manifest(folder), read_means(folder, problems)
     runs = manifest["data"].get("run_ids", [])
     check_name(folder, "run", run, runs)
-    by = measure_of(folder, means, measure)
+    by = choose_measure(folder, means, measure)
     topics, missed = [], []
     seen: dict[tuple[str, str, str | None], None] = {}  # kinds of points
-    for of_topic in topics_of(folder, problems):
+    for of_topic in read_topics_of_answers(folder, problems):
         stands = of_topic.standing.get(run, {})
         seen |= {(p.program, p.unit, p.importance): None for p in of_topic.points.values()}
         missed += [
@@ -115,9 +115,9 @@ def summarise_topic(
     folder: Path, topic: str, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
     """What the runs miss of one topic: its points, most missed first, and each run's standing."""
-    manifest, means = read_manifest(folder), means_of(folder, problems)
-    by = measure_of(folder, means, measure)
-    [answers] = topics_of(folder, problems, topic=topic)
+    manifest, means = read_manifest(folder), read_means(folder, problems)
+    by = choose_measure(folder, means, measure)
+    [answers] = read_topics_of_answers(folder, problems, topic=topic)
     runs = manifest["data"].get("run_ids", [])
     points = sorted(answers.points.items(), key=lambda each: _vital_first(each[1]))
     rows = [
@@ -296,13 +296,13 @@ def standing(judged: Judged, eta: int) -> Standing:
     return label_standings(judged.program).get(label, "missed")
 
 
-def topics_of(
+def read_topics_of_answers(
     folder: Path, problems: Problems, *, topic: str | None = None
 ) -> Iterator[TopicAnswers]:
     """The answers of all runs, topic by topic; one without any answer has no points."""
     about = Folder(folder, problems)
     eta = int(about.setting("coverage", "eta") or 0)
-    programs = chosen(about.programs)
+    programs = choose(about.programs)
     wanted = iter(about.topics or () if topic is None else [topic])
 
     def is_by_own_topics(measure: str) -> bool:
@@ -321,7 +321,7 @@ def topics_of(
     yield from map(partial(TopicAnswers, is_by_own_topics=is_by_own_topics), wanted)
 
 
-def means_of(folder: Path, problems: Problems) -> dict[str, dict[str, ScoreRow]]:
+def read_means(folder: Path, problems: Problems) -> dict[str, dict[str, ScoreRow]]:
     """The means of runs, by run and measure."""
     files = TopicFiles(Folder(folder, problems).file, problems, topic=_ALL)
     means: dict[str, dict[str, ScoreRow]] = {}
@@ -330,7 +330,7 @@ def means_of(folder: Path, problems: Problems) -> dict[str, dict[str, ScoreRow]]
     return means
 
 
-def measure_of(
+def choose_measure(
     folder: Path, means: Mapping[str, Mapping[str, ScoreRow]], wanted: str | None
 ) -> str | None:
     """The measure to order by; None: there is no score. Raises: InputError for an unknown one."""

@@ -11,19 +11,19 @@ from typing import Any, Literal, NamedTuple
 from ....metrics import count_words
 from ....records.judgements import Evidence
 from ....records.kinds import Cell, check_labelled, find_kind
-from ....records.labels import ItemRow, item_lines, mapped, read_items, read_labels, run_aliases
+from ....records.labels import ItemRow, item_lines, map_fields, read_items, read_labels, run_aliases
 from ....records.reading.fields import Line, LineIndex
 from ....records.reading.problems import InputError, Problems, nearest
 from ....records.rows import Passage, ScoreRow
 from ....records.scores import score_row, score_rows
 from ...config.sections import Config, DataConfig
-from ...engine.folders import inputs_of
+from ...engine.folders import find_inputs
 from ...inputs import Collection, expand_runs, load_collection
 from ...protocols import table
-from ...protocols.judged_files import judged_by, kinds_in, scale_in, scale_of
+from ...protocols.judged_files import find_file_scale, find_task, kinds_in, scale_in
 from ...protocols.judgements import PARTLY, STATED, FileLines, Judgement, TopicFiles, Words
 from ...protocols.program import Folder, Program
-from ...protocols.table import chosen, point_units
+from ...protocols.table import choose, point_units
 
 SCORES, UNJUDGED = "scores.jsonl", "unjudged.jsonl"
 _NO_ID = ("stage", "topic_id", "n", "reason", "detail", "raw")  # of a row of unjudged.jsonl
@@ -165,7 +165,7 @@ def read_answer_views(
     people = [People(folder, path, runs, problems) for path in files_of_labels]
     files = TopicFiles(about.file, problems, run=run, topic=topic)
     texts = AnswerTexts(folder, problems, is_whole=with_texts)
-    programs = chosen(about.programs)
+    programs = choose(about.programs)
     for topic_id in topics if topic is None else [topic]:
         yield from _of_topic(topic_id, about, programs, files.of(topic_id), texts, people, run)
         problems.raise_errors()
@@ -203,7 +203,7 @@ def _of_topic(
                 labels_of_people = tuple(
                     label for one in people for label in one.of(program.name, each.cell)
                 )
-                judgement = _judged(
+                judgement = _make_judged(
                     program.name, each, written.get(each.run_id), missing, labels_of_people
                 )
                 judged.setdefault(each.run_id, []).append(judgement)
@@ -229,7 +229,7 @@ def _of_topic(
         )
 
 
-def _judged(
+def _make_judged(
     program: str,
     each: Judgement,
     answer: Written | None,
@@ -378,14 +378,14 @@ class AnswerTexts:
         if self._items is None or self._config is None:
             return {}
         index, inputs = self._items
-        lines = (mapped(line, self._config.items.fields) for line in index.lines(topic_id))
-        return {row.cell: _shown(row) for row in read_items(lines, inputs, partly=True)}
+        lines = (map_fields(line, self._config.items.fields) for line in index.lines(topic_id))
+        return {row.cell: _show(row) for row in read_items(lines, inputs, partly=True)}
 
     @cached_property
     def _data(self) -> tuple[Config, DataConfig] | None:
         """The config of the run, and of its files with texts those that are what was judged."""
         try:
-            inputs = inputs_of(self._folder)
+            inputs = find_inputs(self._folder)
             data, changed = inputs.config.data, inputs.changed
             gone = [pattern for pattern in data.runs if pattern in changed]
             there = tuple(pattern for pattern in data.runs if pattern not in changed)
@@ -431,7 +431,7 @@ class AnswerTexts:
             return None
         index = LineIndex()
         for line in item_lines(self._data[1].items, Problems()):
-            row = mapped(line, self._data[0].items.fields)
+            row = map_fields(line, self._data[0].items.fields)
             index.note(line, row.optional_id("topic_id", "qid", "query_id") or "")
         return index, scale.inputs
 
@@ -439,7 +439,7 @@ class AnswerTexts:
         self._problems.skip(path, 0, "no_texts", what)
 
 
-def _shown(row: ItemRow) -> str:
+def _show(row: ItemRow) -> str:
     """The texts that a judge of items read, each under its name where there are several."""
     if len(row.inputs) == 1:
         return next(iter(row.inputs.values()))
@@ -453,10 +453,10 @@ class People:
     """People's labels by cell, of one program of a results folder."""
 
     def __init__(self, folder: Path, labels: Path, runs: Sequence[str], problems: Problems) -> None:
-        file = read_labels(labels, problems, scale=scale_of(folder))
+        file = read_labels(labels, problems, scale=find_file_scale(folder))
         problems.raise_errors()
         check_labelled(file, labels)
-        program = judged_by(folder, file.kind)
+        program = find_task(folder, file.kind)
         if program is None:
             has = ", ".join(kinds_in(folder)) or "nothing"
             raise InputError(f"{labels}: labels of {file.kind}, and {folder} judged {has}")

@@ -266,7 +266,7 @@ def _notes(comparison: Mapping[str, Any]) -> Iterator[str]:
         each = took["calls"] / took["judgements"]
         yield f"Model calls: {took['calls']:,}, {each:.2f} per judgement."
     if "verified" in comparison:
-        yield from _verified(comparison["verified"])
+        yield from _describe_verified(comparison["verified"])
     yield from _aliases(comparison)
 
 
@@ -282,7 +282,7 @@ def _annotators_note(annotators: Mapping[str, Any]) -> str:
     )
 
 
-def _verified(verified: Mapping[str, Any]) -> Iterator[str]:
+def _describe_verified(verified: Mapping[str, Any]) -> Iterator[str]:
     n, changed, row = verified["n_verified"], verified["n_changed"], verified["difference"]
     verdict = {True: "verification helped", False: "verification did harm", None: "verification "}
     outcome = verdict[verified["helped"]]

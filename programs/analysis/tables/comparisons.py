@@ -32,7 +32,7 @@ def make_comparison_view(
     """What `compare` shows of what it returned.
 
     Args:
-        judged_by: who judged each of the results that are compared; see `judges_of`.
+        judged_by: who judged each of the results that are compared; see `read_judges`.
         flips: of judges: the file that has all labels that differ; "": none has.
     """
     if comparison["compared"] == "judges":
@@ -47,7 +47,7 @@ def make_comparison_view(
     return View(write_comparison_verdict(comparison), tables, _judge_notes(judged_by))
 
 
-def judges_of(paths: Sequence[Path]) -> dict[str, list[str]]:
+def read_judges(paths: Sequence[Path]) -> dict[str, list[str]]:
     """Who judged `one` and `other` of the paths that are results folders."""
     named = zip(("one", "other"), paths, strict=False)
     return {name: Result(path).judged_by for name, path in named if path.is_dir()}
@@ -98,7 +98,7 @@ def _pair_verdict(name: str, tests: Mapping[str, Any], lengths: Mapping[str, Any
     elif pair["is_significant"]:
         text = f"{one} is better than {other}: {name} {amount}, p {_equals(pair['p'])}"
     else:
-        text = f"{one} is not shown to be better than {other}: {name} {amount}{_needed(pair)}"
+        text = f"{one} is not shown to be better than {other}: {name} {amount}{_say_needed(pair)}"
     return f"{text}.{_length_sentence(lengths)}"
 
 
@@ -111,7 +111,7 @@ def _equals(p: float | None) -> str:
     return text if text.startswith("<") else f"= {text}"
 
 
-def _needed(pair: Mapping[str, Any]) -> str:
+def _say_needed(pair: Mapping[str, Any]) -> str:
     """How many questions would be needed to show the difference; "": nobody has so many.
 
     The half-width of the interval shrinks with the square root of their number; with fewer than

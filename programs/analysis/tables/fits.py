@@ -181,7 +181,7 @@ _LEAST_SURE, _AT_RANDOM, _PANEL, _BETTER = "confidence", "random", "panel", "dea
 
 def make_cascade_view(report: _Report) -> View:
     """What `judge cascade fit` shows of `fit_report`."""
-    tables = [_tried(report["guarantee"])] if "guarantee" in report else []
+    tables = [_make_tried(report["guarantee"])] if "guarantee" in report else []
     return View(_fit_verdict(report), tables, [*_cascade_notes(report), *_promise_notes(report)])
 
 
@@ -203,7 +203,7 @@ def _right(share: float | None, what: str) -> str:
     return "" if share is None else f", {share:.0%} {what}"
 
 
-def _tried(promise: _Report) -> Table:
+def _make_tried(promise: _Report) -> Table:
     columns = [
         Column("unit", Kind.NAME, "bound by"),
         Column("tries", Kind.COUNT),

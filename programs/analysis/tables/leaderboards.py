@@ -33,14 +33,14 @@ def make_leaderboard_table(
     columns = [
         Column("rank", Kind.NAME, "#"),
         Column("run", Kind.NAME),
-        Column(first, *_kind_of(first), digits=_digits(first)),
+        Column(first, *_find_kind(first), digits=_digits(first)),
     ]
     if any(estimates):
         columns.append(Column("interval", Kind.BAR, "interval", axis=axis))
     if has_missing:
         columns.append(Column("bounds", Kind.INTERVAL, "if all were judged", optional=1))
     columns += [
-        Column(m, *_kind_of(m), optional=_optional(board, m, i), digits=_digits(m))
+        Column(m, *_find_kind(m), optional=_optional(board, m, i), digits=_digits(m))
         for i, m in enumerate(others, 1)
     ]
     if first in chain.from_iterable(line.answered for line in board.lines):
@@ -142,7 +142,7 @@ def _cells(
                 n = line.answered.get(first)
                 yield n if n is None or n[0] == n[1] else Styled(n, Style.WARNING)
             case "unjudged":
-                yield _unjudged(row)
+                yield _count_unjudged(row)
             case measure:
                 yield line.value(measure)
 
@@ -159,7 +159,7 @@ def _bounds(row: ScoreRow | None) -> tuple[float, float] | None:
     return row.low, row.high
 
 
-def _unjudged(row: ScoreRow | None) -> Cell:
+def _count_unjudged(row: ScoreRow | None) -> Cell:
     """How many judgements are missing of how many."""
     if row is None or row.n is None or row.n_unjudged is None:
         return None
@@ -197,11 +197,11 @@ def _notes(board: Leaderboard) -> Iterator[str]:
             f" and {n - _NAMED:,} more" * (n > _NAMED)
         )
         yield f"not tested, no topic shared with {board.tested[0]}: {names}"
-    if unanswered_and_missing := Sides(_unanswered(board), _missing(board)):
+    if unanswered_and_missing := Sides(_count_unanswered(board), _missing(board)):
         yield unanswered_and_missing
 
 
-def _unanswered(board: Leaderboard) -> str:
+def _count_unanswered(board: Leaderboard) -> str:
     """How many topics were not answered, and what that means for a score."""
     counts = [line.answered.get(board.measures[0], (0, 0)) for line in board.lines]
     lost = [total - n for n, total in counts if n < total]
@@ -238,7 +238,7 @@ def _topics(board: Leaderboard) -> str:
     return f"{format_number(n, 0)} topic{'s' * (n != 1)}" if n else ""
 
 
-def _kind_of(measure: str) -> tuple[Kind, str]:
+def _find_kind(measure: str) -> tuple[Kind, str]:
     if measure == "length":
         return Kind.NUMBER, "words"
     kind = Kind.NUMBER if meaning(measure).unit else Kind.SHARE

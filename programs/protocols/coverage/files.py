@@ -41,7 +41,7 @@ class CoverageTexts:
 
     def __init__(self, collection: Collection, data: CoverageData) -> None:
         self._collection = collection
-        self._inputs = inputs_of(collection)
+        self._inputs = get_inputs(collection)
         self._data = data
 
     def of_pools(self) -> Iterator[Text]:
@@ -73,14 +73,14 @@ class CoverageTexts:
             yield Text(topic_id, name, None if passage is None else passage.text)
 
 
-def inputs_of(collection: Collection) -> CoverageInputs:
+def get_inputs(collection: Collection) -> CoverageInputs:
     """What was read for coverage. Raises: ValueError if nothing was."""
     if collection.coverage is None:
         raise ValueError("the collection was loaded without the inputs of coverage")
     return collection.coverage
 
 
-def token_counter_of(settings: CoverageConfig) -> Callable[[str], int]:
+def make_token_counter(settings: CoverageConfig) -> Callable[[str], int]:
     """What counts tokens. Raises: InputError if there is no such tokenizer."""
     try:
         return token_counter(settings.tokenizer)
@@ -94,7 +94,7 @@ def add_tokens(data: CoverageData, collection: Collection, count: Callable[[str]
     names.update(n for of in data.rankings.values() for ids in of.values() for n in ids)
     passages = collection.passages
     data.tokens.update((name, count(passages[name].text)) for name in names if name in passages)
-    for topic_id, report in inputs_of(collection).reports.items():
+    for topic_id, report in get_inputs(collection).reports.items():
         data.tokens[reference_id(topic_id)] = count(report)
     data.reports.update((run_id, {}) for run_id in collection.run_ids)
     for answer in collection.answers():

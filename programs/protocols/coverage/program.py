@@ -18,19 +18,19 @@ from ....records.questions import (
     NOT_JUDGED,
     UNPARSED,
     Ratings,
+    find_topics,
     is_own,
-    passages_of,
+    list_passages,
     question_sets,
     ratings_with_lines,
-    topics_of,
 )
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import QuestionSet, SubQuestion
 from ...config.base import JudgeName
 from ...config.sections import Config
-from ...engine.journal import list_of, object_of
+from ...engine.journal import make_list_type, make_object_type
 from ...engine.results import Results, RowWriter
-from ...engine.stage import Item, acts, labels, makes, rows_of
+from ...engine.stage import Item, acts, labels, make_rows, makes
 from ...inputs import Collection, CoverageInputs, load_collection
 from ..judgements import SUB_QUESTION, FileLines, Judgement
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run
@@ -47,9 +47,9 @@ from .files import (
     CoverageTexts,
     Text,
     add_tokens,
-    inputs_of,
+    get_inputs,
+    make_token_counter,
     read_coverage,
-    token_counter_of,
     write_coverage,
 )
 from .topic import COVERAGE_MEASURES, CoverageData, TopicView, coverage_measures, coverage_rows
@@ -63,7 +63,7 @@ RESEARCH = "research.jsonl"
 JUDGES: tuple[JudgeName, ...] = ("question_decomposer", "answerability")
 GRADE = Annotated[int, Strict(), Ge(0), Le(5)]
 QUESTION = {"question": StrictStr, "answered_by": StrictStr | None, "grades": dict[str, GRADE]}
-MADE = object_of({"questions": list_of(object_of(QUESTION))})
+MADE = make_object_type({"questions": make_list_type(make_object_type(QUESTION))})
 UNANSWERABLE = "sub-questions unanswerable in the corpus, left out (unanswerable_in_corpus)"
 
 
@@ -129,7 +129,7 @@ class Coverage(Program):
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
-        inputs, data = inputs_of(collection), config.data
+        inputs, data = get_inputs(collection), config.data
         is_research = inputs.questions is None and config.questions.how == "research"
         if is_research:
             check_research(config)
@@ -157,15 +157,15 @@ class Coverage(Program):
         if inputs.rankings and not (data.ratings or collection.passages):
             what = "name a file of them (data.passages, --passages), or of ratings (data.ratings)"
             raise InputError(f"coverage: no passage has a text; {what}")
-        token_counter_of(config.coverage)
+        make_token_counter(config.coverage)
 
     async def judge(self, run: Run) -> None:
         """Have questions made and texts rated, as far as they are missing."""
-        collection, inputs = run.collection, inputs_of(run.collection)
+        collection, inputs = run.collection, get_inputs(run.collection)
         if inputs.questions is None and run.config.questions.how == "research":
-            questions, unasked = await researched_questions(run)
+            questions, unasked = await search_questions(run)
         else:
-            questions, unasked = await questions_of(run)
+            questions, unasked = await get_questions(run)
         run.results.notes[UNASKED] = unasked
         data = CoverageData(questions, {t: dict(inputs.ratings.get(t, {})) for t in questions})
         data.unasked = unasked
@@ -186,8 +186,8 @@ class Coverage(Program):
             await rated("ratings", texts.of_systems)
         for topic_id, pool in data.pools.items():
             if not pool:  # nothing says which passages it has: all that were rated
-                data.pools[topic_id] = tuple(passages_of(topic_id, data.ratings[topic_id]))
-        add_tokens(data, collection, token_counter_of(inputs.settings))
+                data.pools[topic_id] = tuple(list_passages(topic_id, data.ratings[topic_id]))
+        add_tokens(data, collection, make_token_counter(inputs.settings))
         write_coverage(data, inputs.settings, run.results)
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
@@ -238,16 +238,16 @@ class Coverage(Program):
                     yield cell, {"question": question.text, "context": text.text}
 
 
-async def questions_of(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
+async def get_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
     """The sub-questions that were given, or new ones from the reference reports, by topic.
 
     Returns: the questions; the topics whose questions could not be made.
     """
     collection, data = run.collection, run.config.data
-    inputs = inputs_of(collection)
+    inputs = get_inputs(collection)
     unasked: list[str] = []
     if inputs.questions is None:
-        questions = await _made_questions(run)
+        questions = await _make_questions(run)
         unasked = [t for t in collection.topics if t in inputs.reports and t not in questions]
     else:
         given = inputs.questions
@@ -260,8 +260,8 @@ async def questions_of(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
     return questions, unasked
 
 
-async def _made_questions(run: Run) -> dict[str, QuestionSet]:
-    inputs = inputs_of(run.collection)
+async def _make_questions(run: Run) -> dict[str, QuestionSet]:
+    inputs = get_inputs(run.collection)
     reports, n = inputs.reports, inputs.settings.n
 
     def items() -> Iterator[Item]:
@@ -330,7 +330,7 @@ async def rate(
             of_topic = ratings.setdefault(topic_id, {})
             row = list(of_topic.get(text_id) or earlier_row(topic_id, text_id))
             result = outcome(item)
-            for question, verdict in zip(window, rows_of(result, item.n), strict=True):
+            for question, verdict in zip(window, make_rows(result, item.n), strict=True):
                 row[question.column] = _rating(result, verdict["label"])
                 if why is not None and ("evidence" in verdict or "rationale" in verdict):
                     ids = {"topic_id": topic_id, "passage_id": text_id, "question_id": question.id}
@@ -359,13 +359,13 @@ def add_pools(data: CoverageData, collection: Collection) -> None:
     Those that the pool file lists; without it, by their ids, the passages of the topic's own
     documents: those that have ratings, or all in the data if none has. Else none.
     """
-    inputs = inputs_of(collection)
+    inputs = get_inputs(collection)
     in_data: dict[str, list[str]] = {}
     for name in collection.passages:
-        for topic_id in topics_of(name, collection.topics):
+        for topic_id in find_topics(name, collection.topics):
             in_data.setdefault(topic_id, []).append(name)
     for topic_id in data.questions:
-        rated = passages_of(topic_id, data.ratings.get(topic_id, {}))
+        rated = list_passages(topic_id, data.ratings.get(topic_id, {}))
         own = [name for name in rated if is_own(name, topic_id)] or in_data.get(topic_id, [])
         data.pools[topic_id] = tuple(inputs.listed.get(topic_id, own))
 
@@ -396,7 +396,7 @@ def check_research(config: Config) -> None:
         raise InputError(f"questions.how: research {what}")
 
 
-async def researched_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
+async def search_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
     """The sub-questions that a passage answers, by topic; a topic without any is not in it.
 
     Where no pool is given, the passages that answer are its pool.
@@ -404,7 +404,7 @@ async def researched_questions(run: Run) -> tuple[dict[str, QuestionSet], list[s
     Returns: the questions; the topics of which a judgement or search is missing.
     """
     collection, results = run.collection, run.results
-    has_pool, listed = run.config.data.pool is not None, inputs_of(collection).listed
+    has_pool, listed = run.config.data.pool is not None, get_inputs(collection).listed
     corpus = run.corpus(run.config.questions.pipeline)
 
     def items() -> Iterator[Item]:
@@ -461,4 +461,4 @@ def _researcher(run: Run, corpus: Corpus) -> Researcher:
 
 def _own(collection: Collection) -> Iterator[str]:
     for name in collection.passages:
-        yield from topics_of(name, collection.topics)
+        yield from find_topics(name, collection.topics)

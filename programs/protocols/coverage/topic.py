@@ -23,12 +23,12 @@ from ....metrics.coverage import (
     required_subset,
 )
 from ....metrics.ranking import alpha_ndcg, ranking_scores
-from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, reference_id
+from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, list_passages, reference_id
 from ....records.rows import QuestionSet, ScoreRow
 from ....records.topics import natural_order
 from ...config.sections import CoverageConfig
 from ...inputs import ORACLE_CONTEXT, ORACLE_REPORT
-from ..scoreboard import Scoreboard, range_of
+from ..scoreboard import Scoreboard, find_range
 
 _REPORT = "report_coverage"
 
@@ -98,7 +98,7 @@ class TopicView:
     @cached_property
     def judged(self) -> tuple[str, ...]:
         """Ids of all passages that have ratings: the pool and what systems found beside it."""
-        ids = dict.fromkeys((*self.pool, *passages_of(self.topic_id, self._ratings)))
+        ids = dict.fromkeys((*self.pool, *list_passages(self.topic_id, self._ratings)))
         return tuple(sorted(ids, key=natural_order))
 
     @cached_property
@@ -169,16 +169,16 @@ class TopicView:
             value = self._alpha_ndcg(context, ideal)
             n_open = self.n_open if ideal is self.required else 0
             if n_open or value.is_unbounded:
-                value = value.widened(range_of(name), n_open)
+                value = value.widened(find_range(name), n_open)
             values[f"{name}@{k}"] = value
         if (density := self._density(covered, ids)) is not None:
             values["density"] = density
         values["redundancy"] = redundancy(context, self.answerable, eta)
-        return self._widened(values, self.n_open if self.settings.k == "required" else 0)
+        return self._widen(values, self.n_open if self.settings.k == "required" else 0)
 
     def oracle_values(self) -> dict[str, Value]:
         """The measures of P** as a context; as long as it is open, with the widest bounds."""
-        return self._widened(self.context_values(self.required), self.n_open)
+        return self._widen(self.context_values(self.required), self.n_open)
 
     def report_values(self, report_id: str | None) -> dict[str, Value]:
         """The measures of a report; None: an answer without text, which answers nothing.
@@ -191,11 +191,11 @@ class TopicView:
         values = {_REPORT: covered}
         if density is not None:
             values["report_density"] = density
-        return self._widened(values, 0)
+        return self._widen(values, 0)
 
     def report_coverage(self, report_id: str | None) -> Value:
         """The coverage alone, which needs neither P** nor lengths; as in `report_values`."""
-        return self._widened({"report_coverage": self._report_covered(report_id)}, 0)[
+        return self._widen({"report_coverage": self._report_covered(report_id)}, 0)[
             "report_coverage"
         ]
 
@@ -216,13 +216,13 @@ class TopicView:
         best = self.matrix(ideal)
         return alpha_ndcg(context, best, self.answerable, k=self.k, alpha=alpha, eta=eta)
 
-    def _widened(self, values: Mapping[str, Value], n_open: int) -> dict[str, Value]:
+    def _widen(self, values: Mapping[str, Value], n_open: int) -> dict[str, Value]:
         """The values with the widest bounds, where `n_open` ratings leave open what they are of.
 
         And where there is no value: the measure may then be 0/0, and the topic count for nobody.
         """
         return {
-            name: value.widened(range_of(name), n_open)
+            name: value.widened(find_range(name), n_open)
             if n_open or (value.value is None and value.low is not None)
             else value
             for name, value in values.items()
@@ -308,7 +308,7 @@ def context_board(board: Scoreboard, data: CoverageData, measures: Sequence[str]
     With a context go passages that may be in the pool and in the ideal ranking, so that it leaves
     all of its topic open.
     """
-    board.leave_unmade(_unasked(data, data.rankings))
+    board.leave_unmade(_find_unasked(data, data.rankings))
     board.leave_unmade(data.no_context, measures)
     board.leave_open(None, Counter(topic for _, topic in data.no_context))
     board.leave_open(None, dict.fromkeys(data.unasked, 0))
@@ -316,7 +316,7 @@ def context_board(board: Scoreboard, data: CoverageData, measures: Sequence[str]
 
 def report_board(board: Scoreboard, data: CoverageData, measures: Sequence[str]) -> None:
     """The same of a board of reports."""
-    board.leave_unmade(_unasked(data, data.reports))
+    board.leave_unmade(_find_unasked(data, data.reports))
     board.leave_unmade(data.no_report, measures)
     board.leave_open(None, dict.fromkeys(data.unasked, 0))
 
@@ -329,7 +329,7 @@ def topic_board(board: Scoreboard, view: TopicView) -> None:
         board.leave_open(None, {view.topic_id: int(np.isnan(view.answerable).sum())})
 
 
-def _unasked(
+def _find_unasked(
     data: CoverageData, by_run: Mapping[str, Mapping[str, object]]
 ) -> Iterator[tuple[str, str]]:
     """The runs that have something on a topic whose sub-questions could not be made."""
@@ -360,7 +360,7 @@ def relevance_rows(data: CoverageData, settings: CoverageConfig) -> list[ScoreRo
             topic_board(board, view)
         for run_id, rankings in data.rankings.items():
             first_k = {topic: rankings[topic][:k] for topic in views if topic in rankings}
-            graded = {t: _graded(views[t], grades[t], ids) for t, ids in first_k.items()}
+            graded = {t: _list_graded(views[t], grades[t], ids) for t, ids in first_k.items()}
             scorable = {t: ids for t, ids in graded.items() if grades[t]}
             scores = ranking_scores(grades, scorable, list(names)).by_topic if scorable else {}
             for topic, ids in graded.items():
@@ -398,7 +398,7 @@ class _Board(Scoreboard):
                 yield row
 
 
-def _graded(view: TopicView, grades: Mapping[str, int], ids: Sequence[str]) -> list[str]:
+def _list_graded(view: TopicView, grades: Mapping[str, int], ids: Sequence[str]) -> list[str]:
     """The passages of a context whose grade is known; outside the pool it is 0 once rated."""
     pool, ratings = set(view.pool), view.matrix(ids)
     n_missing = np.isnan(ratings[:, view.answerable != 0]).sum(axis=1)

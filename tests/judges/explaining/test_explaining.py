@@ -22,7 +22,7 @@ from nuggetjudge.judges import (
     SupportJudge,
 )
 from nuggetjudge.judges.fitted import Correction, FittedPrompt
-from nuggetjudge.judges.keypoints import numbered
+from nuggetjudge.judges.keypoints import number_key_points
 from nuggetjudge.records.judgements import Reason, Unjudged
 
 TEXT = "Tides turn\nturbines. Silt wears them down."
@@ -56,8 +56,8 @@ JUDGES = {
                       [0, 5]),
     "answerability, several": (AnswerabilityGrader, {"window": 5},
                                {"questions": [QUESTION], "context": TEXT}, ["context"], ["0", "5"]),
-    "claim": (ClaimJudge, {}, {"key_points": numbered([TEXT]), "claims": [TEXT]}, ["claim"],
-              ["no", "yes"]),
+    "claim": (ClaimJudge, {}, {"key_points": number_key_points([TEXT]), "claims": [TEXT]},
+              ["claim"], ["no", "yes"]),
     "own": (OwnJudge, {"definition": OWN}, {"claim": TEXT, "source": TEXT}, ["source"],
             ["no", "fully"]),
     "own, without a rule": (OwnJudge, {"definition": NAMES}, {"text": TEXT}, ["text"],
@@ -195,7 +195,7 @@ def test_the_key_point_judge_quotes_anyway_and_can_be_made_to_need_it():
 
 @pytest.mark.whole
 def test_fitted_reordered_and_weighed_labels_keep_their_reasons():
-    from nuggetjudge.plugins.lab.probe.variants import listed_labels, with_label_order
+    from nuggetjudge.plugins.lab.probe.variants import list_labels, with_label_order
 
     reply = json.dumps(
         {"reasoning": "full? no", "passage_quotes": ['a "none"', "Tides turn"],
@@ -224,7 +224,7 @@ def test_fitted_reordered_and_weighed_labels_keep_their_reasons():
     assert [one.quote for one in prediction.evidence] == ['a "none"', "Tides turn"]
     assert [one.is_quoted for one in prediction.evidence] == [False, True]
     assert prediction.rationale == "full? no"
-    assert listed_labels(judge) == ("full", "none", "partial")
+    assert list_labels(judge) == ("full", "none", "partial")
     assert "Grade it." in system
     assert json.loads(example["content"])["reasoning"] == "so"
 

@@ -40,15 +40,15 @@ def test_a_nugget_is_graded_by_its_content_words_in_the_answer(answer, three, tw
     ],
 )
 def test_a_sentence_is_graded_by_its_words_and_neighbours_in_the_passage(passage, share, verdict):
-    assert lexical.carried("wind moves long decks", passage) == pytest.approx(share)
+    assert lexical.measure_support("wind moves long decks", passage) == pytest.approx(share)
     asked = {"sentence": "wind moves long decks", "passage": passage}
     assert lexical.judge_support(asked) == {"verdict": verdict}
 
 
 def test_a_sentence_of_one_word_is_graded_by_that_word():
-    assert lexical.carried("Wind", "the wind blows") == 1.0
-    assert lexical.carried("Wind", "a calm day") == 0.0
-    assert lexical.carried("", "a calm day") == 0.0
+    assert lexical.measure_support("Wind", "the wind blows") == 1.0
+    assert lexical.measure_support("Wind", "a calm day") == 0.0
+    assert lexical.measure_support("", "a calm day") == 0.0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import Jury
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
-from nuggetjudge.records.topics import numbered
+from nuggetjudge.records.topics import number_texts
 
 PASSAGE = "Turbines turn with the tide. Power costs 90 a unit."
 NAMES = ["how it works", "what it costs", "who pays", "where it is", "since when"]
@@ -38,7 +38,9 @@ def judge(server):
 
 
 def ask(judge, names, **more):
-    return judge(question="tidal power", passage=PASSAGE, sub_narratives=numbered(names), **more)
+    return judge(
+        question="tidal power", passage=PASSAGE, sub_narratives=number_texts(names), **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_a_jury_of_it_is_shown_sub_narratives_and_titles():
     assert Jury(members).optional == ("sub_narratives", "title")
     verdicts, calls = run_sync(
         Jury({name: PartwiseRelevanceJudge("lexical") for name in "ab"}).judged(
-            [{"question": "q", "passage": PASSAGE, "sub_narratives": numbered(NAMES[:2])}]
+            [{"question": "q", "passage": PASSAGE, "sub_narratives": number_texts(NAMES[:2])}]
         )
     )
     assert verdicts[0].votes == {"a": "2", "b": "2"}  # "cost" stands there

@@ -10,7 +10,7 @@ import nuggetjudge as nj
 from nuggetjudge.plugins.lab.probe.probing import Options
 from nuggetjudge.plugins.lab.probe.shifts import probing_conditions
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.manifest import config_of
+from nuggetjudge.programs.engine.manifest import read_config_of
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.topics import read_topics
 
@@ -66,7 +66,7 @@ def probed(source, settings):
         None, {"models.default": settings["models.default"], "run.cache": settings["cache"]}
     )
     if source.is_dir():
-        config = config_of(source)
+        config = read_config_of(source)
     return probing_conditions(source, ["assigner"], config, Problems(), BASE_ALONE).ask()
 
 

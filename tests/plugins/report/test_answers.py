@@ -30,7 +30,7 @@ from nuggetjudge.plugins.report.texts import (
     pack_texts,
     topic_json,
 )
-from nuggetjudge.records.judgements import quoted, text_hash, unquoted
+from nuggetjudge.records.judgements import make_quote, make_unfound_quote, text_hash
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 WEB = Path(report.__file__).parent / "web"
@@ -170,12 +170,12 @@ def test_a_run_without_an_answer_is_not_one_that_states_nothing(tides, tmp_path)
 def test_quotes_go_to_the_sentences_they_stand_in_by_code_points():
     sentences = ["\U0001f30a A wave.", "", "Then none."]
     text = " ".join(one for one in sentences if one)
-    whole = quoted("answer", text, 4, 13)
+    whole = make_quote("answer", text, 4, 13)
     assert [sentences[n][a:b] for n, a, b in in_answer(whole, sentences)] == ["wave.", "The"]
-    assert in_answer(unquoted("answer", "wave."), sentences) == []
-    moved = quoted("answer", "A wave", 0, 6)  # of another text: searched for
+    assert in_answer(make_unfound_quote("answer", "wave."), sentences) == []
+    moved = make_quote("answer", "A wave", 0, 6)  # of another text: searched for
     assert in_answer(moved, sentences) == [(0, 2, 8)]
-    assert in_text(quoted("passage", "old words", 0, 3), "nothing here") is None
+    assert in_text(make_quote("passage", "old words", 0, 3), "nothing here") is None
 
 
 def test_the_page_counts_shared_words_by_code_points():

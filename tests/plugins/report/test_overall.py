@@ -21,7 +21,7 @@ from nuggetjudge.programs.protocols import table
 from nuggetjudge.programs.protocols.program import Meaning
 from nuggetjudge.programs.protocols.relevance import RANKING_MEASURES
 from nuggetjudge.programs.protocols.table import meaning, programs
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -192,7 +192,7 @@ def test_inputs_that_changed_or_went_are_warned_of_and_named(demo, tmp_path):
 def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does(demo):
     source = of(demo, labels=[LABELS])
     rows = make_leaderboard(source)["measures"]["support_precision"]["rows"]
-    corrected = corrected_scores(demo, LABELS, Problems(), ignore_others=True)
+    corrected = correct_scores(demo, LABELS, Problems(), ignore_others=True)
     for score in corrected.scores:
         if score.measure == "support_precision":
             row = next(row for row in rows if row["run_id"] == score.run_id)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.presets import PRESETS, SERVED
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.manifest import fingerprint_of
+from nuggetjudge.programs.engine.manifest import make_fingerprint
 from nuggetjudge.records.reading.problems import InputError
 
 AT = {"api_base": SERVED}
@@ -47,10 +47,10 @@ def test_the_fingerprint_of_a_run_is_that_of_the_lines_that_judge_models_prints(
     whole = load_config(spelled, {})
     flags = {"program": ["support"], "models.default.api_base": SERVED}
     named = load_config(None, flags, model="preset:qwen3-8b")
-    assert fingerprint_of(named, {}) == fingerprint_of(whole, {})
-    assert fingerprint_of(load_config(None, flags, model="preset:qwen3-32b"), {}) != fingerprint_of(
-        whole, {}
-    )
+    assert make_fingerprint(named, {}) == make_fingerprint(whole, {})
+    assert make_fingerprint(
+        load_config(None, flags, model="preset:qwen3-32b"), {}
+    ) != make_fingerprint(whole, {})
     shown = judge(
         "export-config",
         "support",

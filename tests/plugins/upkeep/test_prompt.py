@@ -13,8 +13,8 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges.fitted import FittedPrompt, JudgeFile
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
-from nuggetjudge.judges.table import kind_of
-from nuggetjudge.programs.prompts import known_judges
+from nuggetjudge.judges.table import find_judge
+from nuggetjudge.programs.prompts import list_judges
 
 Q, S, P = "Why, in 'May'?", "Ice <b>floats</b>. [[1]]", "Ice is lighter\nthan wäter."
 OWN = """name: polite
@@ -131,12 +131,12 @@ def test_the_window_of_a_config_is_that_of_the_prompt(judge, tmp_path):
     }
 
 
-@pytest.mark.parametrize("name", known_judges())
+@pytest.mark.parametrize("name", list_judges())
 def test_every_judge_has_an_example_for_each_of_its_questions(judge, name):
     ran = judge("prompt", name, "--json")
     assert ran.code == 0, ran.err
     asked = {row["question"] for row in ran.rows}
-    assert asked == {*kind_of(name).load()().questions()}
+    assert asked == {*find_judge(name).load()().questions()}
     for row in ran.rows:
         assert row["tokens"] == sum(len(each["content"]) for each in row["messages"]) // 4
         assert "(" not in row["messages"][-1]["content"], "a field without an example"
@@ -242,6 +242,6 @@ def test_what_cannot_be_printed_ends_in_one_line(judge, tmp_path, flags, said):
 
 def test_without_a_name_all_judges_are_listed_with_their_fields(judge):
     rows = judge("prompt", "--json").rows
-    assert [row["judge"] for row in rows] == known_judges()
+    assert [row["judge"] for row in rows] == list_judges()
     assert {"judge": "support", "fields": ["sentence", "passage", "title"]} in rows
     assert "question, answer, nugget" in judge("prompt").out

@@ -9,7 +9,7 @@ from truescore.correct import gold_only_estimate, ppi_estimate
 from truescore.slices import estimate_slices
 
 from nuggetjudge.programs.analysis.slices import slicer
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 SUPPORT, NOT = "support", "not_support"
@@ -39,7 +39,7 @@ def assignments(folder, n_topics, runs, n_nuggets, given):
 
 def sliced(path, labels, name="length", **options):
     regroup = slicer(name, path, labels, Problems())
-    return corrected_scores(path, labels, Problems(), regroup=regroup, **options)
+    return correct_scores(path, labels, Problems(), regroup=regroup, **options)
 
 
 def by_name(slices, measure="V_strict"):
@@ -78,7 +78,7 @@ def test_runs_by_name_are_slices_too(kind_to_length, tmp_path):
     path, human = kind_to_length
     labels = write(tmp_path / "labels.jsonl", human)
     rows = by_name(sliced(path, labels, "run:b*"))
-    plain = by_name(corrected_scores(path, labels, Problems()))
+    plain = by_name(correct_scores(path, labels, Problems()))
     assert set(rows) == {"b*", "other runs"}
     for group, run in (("b*", "brief"), ("other runs", "long")):
         one, other = rows[group], plain[run]

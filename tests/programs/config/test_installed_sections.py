@@ -22,11 +22,11 @@ def test_a_section_is_found_by_its_entry_point_and_a_broken_one_is_left_out(monk
     monkeypatch.setattr(
         base, "entry_points", lambda group: entries if group == base.SECTIONS else []
     )
-    assert base.installed_sections() == {"tides": Tides}
+    assert base.load_sections() == {"tides": Tides}
 
 
 def test_every_installed_section_is_in_the_config_and_found_by_its_class():
-    for name, kind in base.installed_sections().items():
+    for name, kind in base.load_sections().items():
         assert Config.model_fields[name].annotation is kind
         assert load_config(None, {}).section(kind) == kind()
 

@@ -12,7 +12,7 @@ from nuggetjudge.programs.config.pipelines import (
     Pipeline,
     RrfStep,
     cut_to,
-    name_of,
+    make_name,
 )
 
 read = TypeAdapter(Pipeline).validate_python
@@ -71,7 +71,7 @@ def test_a_pipeline_that_makes_no_sense_is_refused(spelled, message):
 
 
 def test_a_run_is_named_by_its_steps_and_a_cut_does_not_count():
-    assert name_of(read("bm25, dense, rrf, mmr 10, cut 5")) == "bm25-dense-rrf-mmr"
+    assert make_name(read("bm25, dense, rrf, mmr 10, cut 5")) == "bm25-dense-rrf-mmr"
 
 
 def test_a_limit_adds_one_cut_and_no_limit_none():

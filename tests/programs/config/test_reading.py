@@ -301,7 +301,7 @@ def test_options_of_an_engine_hold_no_secret(written):
 
 def test_model_takes_a_plain_name_and_keeps_the_other_settings(written):
     path = written("models:\n  default: {model: openai/a, temperature: 0.7}\n")
-    _, model = load_config(path, {}, model="openai/b").model_of("support")
+    _, model = load_config(path, {}, model="openai/b").get_model("support")
     assert (model.model, model.temperature) == ("openai/b", 0.7)
 
 
@@ -309,27 +309,27 @@ def test_another_model_takes_no_price_recording_or_engine_over(written):
     entry = "{model: openai/a, api_base: 'http://127.0.0.1/v1', concurrency: 3, rpm: 9, "
     entry += "engine: recorded, recording: a.jsonl, price: {input: 1, output: 2}}"
     path = written(f"models:\n  default: {entry}\n")
-    _, model = load_config(path, {}, model="openai/b").model_of("support")
+    _, model = load_config(path, {}, model="openai/b").get_model("support")
     assert (model.model, model.engine, model.recording, model.price) == ("openai/b",) + (None,) * 3
     assert (model.api_base, model.concurrency, model.rpm) == ("http://127.0.0.1/v1", 3, 9)
-    _, same = load_config(path, {}, model="openai/a").model_of("support")
+    _, same = load_config(path, {}, model="openai/a").get_model("support")
     assert (same.engine, same.price is None) == ("recorded", False)
 
 
 def test_model_takes_the_name_of_an_entry_whole(written):
-    _, model = load_config(written(RIGHT), {}, model="local").model_of("support")
+    _, model = load_config(written(RIGHT), {}, model="local").get_model("support")
     assert (model.model, model.temperature) == ("hosted_vllm/qwen", 0.5)
     assert model.base_url == "http://127.0.0.1:8000/v1"
 
 
 def test_a_judge_with_a_model_of_its_own_keeps_it(written):
     config = load_config(written(RIGHT), {}, model="openai/b")
-    assert config.model_of("assigner")[1].model == "hosted_vllm/qwen"
+    assert config.get_model("assigner")[1].model == "hosted_vllm/qwen"
 
 
 def test_without_any_model_the_lexical_one_answers(written):
     config = load_config(written("program: nuggets\n"), {})
-    assert config.model_of("assigner")[1].model == "lexical"
+    assert config.get_model("assigner")[1].model == "lexical"
 
 
 @pytest.mark.parametrize("name", ["[1] tides", "what?", "a*"])

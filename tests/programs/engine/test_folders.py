@@ -15,7 +15,7 @@ from nuggetjudge.programs.engine.folders import (
     check_writable,
     check_writable_file,
     check_writable_folder,
-    inputs_of,
+    find_inputs,
 )
 from nuggetjudge.programs.inputs import expand_runs, load_collection
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -66,9 +66,9 @@ def moved(project, how):
 )
 def test_what_was_judged_is_found_from_another_directory(project, how):
     folder = moved(project, how)
-    inputs = inputs_of(folder)
+    inputs = find_inputs(folder)
     assert (dict(inputs.changed), inputs.config.run.out) == ({}, folder)
-    config = inputs.checked("nothing")
+    config = inputs.check("nothing")
     assert [p.name for p in expand_runs(config.data.runs)][::3] == ["complete.jsonl", "thin.jsonl"]
     assert load_collection(config.data, None).n_answers > 3
     problems = Problems()
@@ -82,21 +82,21 @@ def test_what_was_judged_is_found_from_another_directory(project, how):
 def test_a_file_that_changed_or_is_gone_is_named_with_what_is_lost(project, change, reason):
     folder = project / "results" / "one"
     change(project / "data" / "passages.jsonl")
-    assert inputs_of(folder).changed == {"data/passages.jsonl": reason}
+    assert find_inputs(folder).changed == {"data/passages.jsonl": reason}
     problems = Problems()
     assert "passage" not in texts(folder, problems)
     (problem,) = problems.rows
     assert f"data/passages.jsonl: {reason}; its texts are not shown" in problem.what
     with pytest.raises(InputError, match=f"data/passages.jsonl: {reason}; nothing can be proven"):
-        inputs_of(folder).checked("nothing can be proven")
-    runs = expand_runs(inputs_of(folder).config.data.runs)
-    assert inputs_of(folder).checked("repairs need the answers", of=runs)
+        find_inputs(folder).check("nothing can be proven")
+    runs = expand_runs(find_inputs(folder).config.data.runs)
+    assert find_inputs(folder).check("repairs need the answers", of=runs)
 
 
 def test_another_file_of_the_same_name_is_not_taken_for_the_one_that_was_read(project, tmp_path):
     shutil.copytree(DEMO, tmp_path / "data")
     (tmp_path / "data" / "topics.tsv").write_text("x\ty\n", encoding="utf-8")
-    inputs = inputs_of(project / "results" / "one")
+    inputs = find_inputs(project / "results" / "one")
     assert not inputs.changed
     assert inputs.config.data.topics == project / "data" / inputs.config.data.topics.name
 
@@ -104,7 +104,7 @@ def test_another_file_of_the_same_name_is_not_taken_for_the_one_that_was_read(pr
 def test_runs_that_came_into_the_folder_later_are_not_among_those_that_were_judged(project):
     one = project / "data" / "runs" / "thin.jsonl"
     shutil.copy(one, one.with_name("later.jsonl"))
-    names = [p.name for p in expand_runs(inputs_of(project / "results" / "one").config.data.runs)]
+    names = [p.name for p in expand_runs(find_inputs(project / "results" / "one").config.data.runs)]
     assert "later.jsonl" not in names
     assert "thin.jsonl" in names
 
@@ -115,9 +115,9 @@ def test_results_of_before_are_read_as_before(project, monkeypatch):
     fingerprint = manifest["fingerprint"]
     del manifest["made_in"]
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert set(inputs_of(folder).changed.values()) == {GONE}
+    assert set(find_inputs(folder).changed.values()) == {GONE}
     monkeypatch.chdir(project)
-    assert not inputs_of(folder).changed
+    assert not find_inputs(folder).changed
     again = nj.run(
         "data/judge.yaml", program=["support"], out="results/one", **{"data.runs": ["data/runs"]}
     )

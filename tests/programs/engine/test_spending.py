@@ -26,7 +26,7 @@ from nuggetjudge.programs.engine.spending import (
     PromptSizes,
     Spending,
     cost_in_all,
-    estimated,
+    make_estimate,
     read_spending,
 )
 from nuggetjudge.programs.run import forecast, forecast_if_limited, judge_collection
@@ -168,7 +168,7 @@ def plan(model, asked):
     entry = ModelConfig.model_validate(
         {"model": "hosted_vllm/m", "api_base": "http://h/v1"} | model
     )
-    return estimated(Config(models={"default": entry}), "support", asked)
+    return make_estimate(Config(models={"default": entry}), "support", asked)
 
 
 @given(st.lists(st.text(string.ascii_letters + "é[<", max_size=50), min_size=1, max_size=6))

@@ -14,10 +14,10 @@ from nuggetjudge.programs.engine.stage import (
     Item,
     Stage,
     Work,
+    find_unjudged,
     labels,
-    rows_of,
+    make_rows,
     run_here,
-    unjudged_in,
 )
 from nuggetjudge.records.judgements import Judged, Reason, Unjudged
 
@@ -192,5 +192,5 @@ def test_a_window_of_which_one_label_lacks_its_evidence_keeps_the_others(n_lost)
     if n_lost == 2:
         assert outcome == lost
     else:
-        assert [row["label"] for row in rows_of(outcome, 2)] == [None, "yes"]
-        assert unjudged_in(outcome) == {0: lost}
+        assert [row["label"] for row in make_rows(outcome, 2)] == [None, "yes"]
+        assert find_unjudged(outcome) == {0: lost}

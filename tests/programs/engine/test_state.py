@@ -9,7 +9,7 @@ import nuggetjudge as nj
 from nuggetjudge.judges import JudgeFile
 from nuggetjudge.judges.fitted import Correction, OrdinalCurve
 from nuggetjudge.judges.lexical import overlap as lexical
-from nuggetjudge.judges.table import kind_of
+from nuggetjudge.judges.table import find_judge
 from nuggetjudge.records.reading.problems import InputError
 
 SENTENCES = [
@@ -66,7 +66,7 @@ def run(data, tmp_path):
         name, scale = OF_JUDGE[program]
         if correction is not None:
             state = tmp_path / "state.json"
-            version = kind_of(name).load().version
+            version = find_judge(name).load().version
             file = JudgeFile(judge=name, version=version, scale=scale, model="lexical",
                              correction=correction)  # fmt: skip
             state.write_text(file.text(), encoding="utf-8")
@@ -83,7 +83,7 @@ def rows_of(folder, name):
 
 
 def test_support_labels_are_those_of_the_correction_and_shifts_are_of_their_topic(run, data):
-    scores = [lexical.carried(text, PASSAGE) for text in SENTENCES]
+    scores = [lexical.measure_support(text, PASSAGE) for text in SENTENCES]
     assert scores == sorted(scores, reverse=True)
     first, second, third = scores
     cuts = ((third + second) / 2, (second + first) / 2)
@@ -99,7 +99,9 @@ def test_probabilities_of_a_curve_stand_beside_the_labels(run, data):
     run("support", correction)
     for row in rows_of(data["out"], "support.jsonl"):
         sentence = SENTENCES[row["sentence"]]
-        position = lexical.carried(sentence, PASSAGE) + (0.5 if row["topic_id"] == "t2" else 0)
+        position = lexical.measure_support(sentence, PASSAGE) + (
+            0.5 if row["topic_id"] == "t2" else 0
+        )
         partial, full = curve.at_least(position)
         wanted = {"none": 1 - partial, "partial": partial - full, "full": full}
         assert row["probabilities"] == pytest.approx(wanted)

@@ -394,12 +394,12 @@ def test_rankllm_takes_the_model_of_its_entry_over_an_endpoint_or_by_vllm(folder
     monkeypatch.setattr(RankLlm, "local", lambda model, **given: opened.update(given, model=model))
     step = RankLlmStep(step="rankllm", window=12, stride=6, first=True)
     entry = {"model": "openai/m", "api_base": "http://127.0.0.1:9/v1", "context_length": 999}
-    ranking_steps.rankllm_of(load_config(None, {"models.default": entry}), step)
+    ranking_steps.make_rankllm(load_config(None, {"models.default": entry}), step)
     assert opened.pop("api_base") == "http://127.0.0.1:9/v1"
     assert (opened.pop("window"), opened.pop("stride"), opened.pop("context_size")) == (12, 6, 999)
     opened.clear()
     zephyr = {"model": "some/zephyr", "engine": "vllm"}
-    ranking_steps.rankllm_of(load_config(None, {"models.default": zephyr}), step)
+    ranking_steps.make_rankllm(load_config(None, {"models.default": zephyr}), step)
     assert opened == {
         "model": "some/zephyr",
         "first": True,
@@ -408,4 +408,4 @@ def test_rankllm_takes_the_model_of_its_entry_over_an_endpoint_or_by_vllm(folder
         "context_size": 4096,
     }
     with pytest.raises(InputError, match="engine: vllm"):
-        ranking_steps.rankllm_of(load_config(None, {}), step)
+        ranking_steps.make_rankllm(load_config(None, {}), step)

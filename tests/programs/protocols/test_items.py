@@ -13,7 +13,7 @@ from nuggetjudge.programs.analysis.compare import compare
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine import stage
 from nuggetjudge.programs.run import plan
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading import lines
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -280,7 +280,7 @@ def test_the_items_are_read_once_before_the_first_is_asked_by_windows_twice(
     cells = ({"topic_id": f"t{n % 9}", "run_id": "a", "nugget_id": str(n)} for n in range(500))
     items = write(tmp_path / "many.jsonl", (cell | texts for cell in cells))
     events = []
-    parse, outcome = lines.parse_json, stage.outcome_of
+    parse, outcome = lines.parse_json, stage.judge_item
     monkeypatch.setattr(lines, "parse_json", lambda text: events.append("read") or parse(text))
     monkeypatch.setattr(stage, "outcome_of", lambda *a: events.append("asked") or outcome(*a))
     nj.run(program="items", out=tmp_path / "out", items=items, judge=judge, model="lexical")
@@ -430,7 +430,7 @@ def test_people_and_the_judge_are_compared_on_the_scale_of_the_definition(demo):
 
 def test_scores_are_corrected_in_the_measures_of_the_judge(demo):
     folder, labels = demo
-    corrected = corrected_scores(folder, labels, Problems(), measures=["groundedness"])
+    corrected = correct_scores(folder, labels, Problems(), measures=["groundedness"])
     gain = {"no": 0.0, "partly": 0.5, "yes": 1.0}
     by_topic = {}
     for row in rows(labels):
@@ -447,7 +447,7 @@ def test_a_label_outside_the_scale_is_told_with_its_line(demo, tmp_path):
     human = rows(labels)
     human[6]["label"] = "maybe"
     path = write(tmp_path / "human.jsonl", human)
-    for join in (agree, corrected_scores):
+    for join in (agree, correct_scores):
         order = (path, folder) if join is agree else (folder, path)
         with pytest.raises(InputError, match=r"human.jsonl:7: .*'maybe', wanted one of no, partly"):
             join(*order, Problems())

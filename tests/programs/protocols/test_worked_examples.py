@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.panel import Panel, budget_of
+from nuggetjudge.programs.engine.panel import Panel, make_budget
 from nuggetjudge.records.reading.problems import InputError
 
 
 def judge_of(name, **settings):
     """The judge as a config makes it, and its identity."""
     config = load_config(None, {"models.default.model": "openai/mock", **settings})
-    panel = Panel(config, cache=None, budget=budget_of(config), asks=False)
+    panel = Panel(config, cache=None, budget=make_budget(config), asks=False)
     judge = panel[name]
     asyncio.run(panel.aclose())
     return judge, panel.identities()[name]

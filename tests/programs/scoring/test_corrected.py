@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -103,7 +103,7 @@ def by_name(corrected):
 
 
 def test_with_every_nugget_labelled_each_score_is_that_of_people(nuggets):
-    scores = by_name(corrected_scores(nuggets.path, nuggets.human_path, Problems()))
+    scores = by_name(correct_scores(nuggets.path, nuggets.human_path, Problems()))
     truth, judged = means(nuggets.human_path), means(nuggets.path)
     assert len(scores) == 3 * 6
     for name, score in scores.items():
@@ -116,7 +116,7 @@ def test_with_every_nugget_labelled_each_score_is_that_of_people(nuggets):
 
 def test_with_every_citation_labelled_each_score_is_that_of_people(support):
     human, judged = support
-    scores = by_name(corrected_scores(judged, human, Problems()))
+    scores = by_name(correct_scores(judged, human, Problems()))
     truth = means(human)
     assert len(scores) == 3 * 6
     for name, score in scores.items():
@@ -128,7 +128,7 @@ def test_an_answer_that_a_run_did_not_give_counts_0(nuggets, tmp_path):
     some = [row for row in nuggets.judged if (row["run_id"], row["qid"]) != ("two", "t3")]
     truth = [row for row in nuggets.human if (row["run_id"], row["qid"]) != ("two", "t3")]
     judged, human = write(tmp_path / "j.jsonl", some), write(tmp_path / "h.jsonl", truth)
-    scores = by_name(corrected_scores(judged, human, Problems()))
+    scores = by_name(correct_scores(judged, human, Problems()))
     assert scores["two", "A"].corrected.value == pytest.approx(means(human)["two", "A"])
     assert (scores["two", "A"].n_topics, scores["two", "A"].n_labelled_topics) == (8, 7)
 
@@ -141,7 +141,7 @@ def test_a_topic_without_vital_nuggets_counts_in_a_alone(nuggets, tmp_path):
                     nugget["importance"] = "okay"
     judged, human = write(tmp_path / "j.jsonl", nuggets.judged), tmp_path / "h.jsonl"
     write(human, nuggets.human)
-    scores = by_name(corrected_scores(judged, human, Problems()))
+    scores = by_name(correct_scores(judged, human, Problems()))
     assert scores["one", "V"].n_topics == 7
     assert scores["one", "A"].n_topics == 8
     assert scores["one", "V"].corrected.value == pytest.approx(means(human)["one", "V"])
@@ -151,7 +151,7 @@ def test_an_item_that_was_not_judged_is_no_0_and_its_label_counts(nuggets, tmp_p
     for row in nuggets.judged[:6]:
         row["nuggets"][0]["assignment"] = None
     judged = write(tmp_path / "j.jsonl", nuggets.judged)
-    scores = by_name(corrected_scores(judged, nuggets.human_path, Problems()))
+    scores = by_name(correct_scores(judged, nuggets.human_path, Problems()))
     truth = means(nuggets.human_path)
     assert scores["one", "A"].n_unjudged == 2
     assert scores["one", "A"].n_items == 80
@@ -160,7 +160,7 @@ def test_an_item_that_was_not_judged_is_no_0_and_its_label_counts(nuggets, tmp_p
 
 
 def test_a_part_of_the_labels_gives_intervals_and_says_what_they_rest_on(nuggets):
-    corrected = corrected_scores(nuggets.path, nuggets.labels(120), Problems(), half_width=0.02)
+    corrected = correct_scores(nuggets.path, nuggets.labels(120), Problems(), half_width=0.02)
     scores = by_name(corrected)
     assert sum(scores[run, "A"].n_labels for run in RUNS) == 120
     score = scores["one", "A_strict"]
@@ -179,7 +179,7 @@ def test_a_part_of_the_labels_gives_intervals_and_says_what_they_rest_on(nuggets
 
 
 def test_the_difference_from_the_judges_best_run_is_the_difference_of_the_scores(nuggets):
-    corrected = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), measures=["A"])
+    corrected = correct_scores(nuggets.path, nuggets.labels(150), Problems(), measures=["A"])
     scores = by_name(corrected)
     best = max(RUNS, key=lambda run: scores[run, "A"].judged)
     assert {(d.run_id, d.against) for d in corrected.differences} == {
@@ -190,7 +190,7 @@ def test_the_difference_from_the_judges_best_run_is_the_difference_of_the_scores
         assert row.corrected.value == pytest.approx(one.corrected.value - other.corrected.value)
         assert row.judged == pytest.approx(one.judged - other.judged)
         assert row.corrected.like_these.low < row.corrected.value < row.corrected.like_these.high
-    against = corrected_scores(
+    against = correct_scores(
         nuggets.path, nuggets.labels(150), Problems(), measures=["A"], against="two"
     )
     assert {d.against for d in against.differences} == {"two"}
@@ -217,7 +217,7 @@ def test_differences_of_near_equal_runs_hold_the_truth_as_often_as_they_say(tmp_
     for _ in range(120):
         drawn = [(t, r, i) for t in topics for r in runs for i in rng.sample(range(15), 5)]
         labels = labels_file(tmp_path / "labels.jsonl", [truth[cell] for cell in drawn])
-        corrected = corrected_scores(path, labels, Problems(), measures=["mean_gain"])
+        corrected = correct_scores(path, labels, Problems(), measures=["mean_gain"])
         for row in corrected.differences:
             true = score[row.run_id] - score[row.against]
             covers.append(row.corrected.of_these.low <= true <= row.corrected.of_these.high)
@@ -232,20 +232,20 @@ def test_differences_of_near_equal_runs_hold_the_truth_as_often_as_they_say(tmp_
 
 
 def test_labels_needed_are_no_fewer_than_are_wanted_or_than_there_are_items(nuggets, tmp_path):
-    corrected = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), half_width=0.4)
+    corrected = correct_scores(nuggets.path, nuggets.labels(150), Problems(), half_width=0.4)
     assert {score.needed.of_these for score in corrected.scores} == {20}
     assert {score.needed.like_these for score in corrected.scores} == {20}
     few = [row for row in nuggets.judged if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
     truth = [row for row in nuggets.human if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
     judged, human = write(tmp_path / "j.jsonl", few), write(tmp_path / "h.jsonl", truth)
-    scores = by_name(corrected_scores(judged, human, Problems(), half_width=0.4))
+    scores = by_name(correct_scores(judged, human, Problems(), half_width=0.4))
     assert scores["two", "V"].needed.of_these == scores["two", "V"].n_items < 20
 
 
 def test_a_run_whose_answers_are_all_labelled_is_exact_and_the_others_have_a_reason(nuggets):
     rows = [(ids, label) for ids, label in nuggets.rows if ids["run_id"] == "one"]
     labels = labels_file(nuggets.folder / "one.jsonl", rows)
-    scores = by_name(corrected_scores(nuggets.path, labels, Problems(), measures=["V_strict"]))
+    scores = by_name(correct_scores(nuggets.path, labels, Problems(), measures=["V_strict"]))
     score, truth = scores["one", "V_strict"], means(nuggets.human_path)["one", "V_strict"]
     assert score.corrected.of_these.low == pytest.approx(truth)
     assert score.corrected.of_these.high == pytest.approx(truth)
@@ -254,7 +254,7 @@ def test_a_run_whose_answers_are_all_labelled_is_exact_and_the_others_have_a_rea
 
 
 def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_path):
-    before = corrected_scores(nuggets.path, nuggets.labels(150), Problems())
+    before = correct_scores(nuggets.path, nuggets.labels(150), Problems())
     assert {score.expected for score in before.scores} == {None}
     assert not any(row.measure.endswith("_expected") for row in before.plain)
     for row in nuggets.judged:
@@ -262,7 +262,7 @@ def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_
             sure = {"support": 0.1, "partial_support": 0.1, "not_support": 0.1}
             nugget["probabilities"] = sure | {nugget["assignment"]: 0.8}
     judged = write(tmp_path / "j.jsonl", nuggets.judged)
-    corrected = corrected_scores(judged, nuggets.labels(150), Problems())
+    corrected = correct_scores(judged, nuggets.labels(150), Problems())
     scores, plain = by_name(corrected), means(judged)
     assert plain["one", "V_strict_expected"] == pytest.approx(0.1 + 0.7 * plain["one", "V_strict"])
     for name, score in scores.items():
@@ -277,7 +277,7 @@ def test_later_citations_count_only_where_they_have_labels(support, tmp_path):
         for sentence in row["sentences"]:
             sentence["citations"] = sentence["citations"][:1]
     first = write(tmp_path / "first.jsonl", rows)
-    scores = by_name(corrected_scores(judged, first, Problems()))
+    scores = by_name(correct_scores(judged, first, Problems()))
     assert {measure for _, measure in scores} == {
         "support_precision", "support_recall", "support_precision_hard", "support_recall_hard",
     }  # fmt: skip
@@ -306,18 +306,18 @@ def results(nuggets, without_bank=()):
 
 def test_of_a_results_folder_the_judgements_like_the_labels_are_corrected(nuggets, tmp_path):
     folder = results(nuggets)
-    corrected = corrected_scores(folder, nuggets.labels(120), Problems())
-    assert corrected == corrected_scores(nuggets.path, nuggets.labels(120), Problems())
+    corrected = correct_scores(folder, nuggets.labels(120), Problems())
+    assert corrected == correct_scores(nuggets.path, nuggets.labels(120), Problems())
     _, labels, _ = relevance(tmp_path)
     with pytest.raises(InputError, match="no judgements like the labels"):
-        corrected_scores(folder, labels, Problems())
+        correct_scores(folder, labels, Problems())
 
 
 def test_a_topic_without_a_nugget_list_is_not_judged_and_not_0(nuggets):
     folder = results(nuggets, [(run, "t7") for run in RUNS])
     rows = [(ids, label) for ids, label in nuggets.rows if ids["topic_id"] != "t7"]
     labels = labels_file(nuggets.folder / "l.jsonl", rows)
-    score = corrected_scores(folder, labels, Problems(), measures=["A"]).scores[0]
+    score = correct_scores(folder, labels, Problems(), measures=["A"]).scores[0]
     human = [row for row in nuggets.human if row["qid"] != "t7"]
     truth = means(write(nuggets.folder / "h.jsonl", human))[score.run_id, "A"]
     assert score.corrected.value == pytest.approx(truth)
@@ -343,7 +343,7 @@ def relevance(tmp_path, n_topics=8, n=30, share=0.4, seed=2):
 
 def test_passages_have_one_row_for_each_share_of_grades(tmp_path):
     judged, labels, truth = relevance(tmp_path)
-    corrected = corrected_scores(judged, labels, Problems())
+    corrected = correct_scores(judged, labels, Problems())
     assert [(s.run_id, s.measure) for s in corrected.scores] == [
         ("all", "mean_gain"), ("all", "at_least_1"), ("all", "at_least_2"), ("all", "at_least_3"),
     ]  # fmt: skip
@@ -363,7 +363,7 @@ def test_passages_without_a_grade_are_items_that_were_not_judged(tmp_path):
         for t, _, d, g in rows
     ]
     path = write(tmp_path / "relevance.jsonl", written)
-    score = by_name(corrected_scores(path, labels, Problems()))["all", "mean_gain"]
+    score = by_name(correct_scores(path, labels, Problems()))["all", "mean_gain"]
     assert (score.n_items, score.n_unjudged, score.n_labels) == (240, 8, 240)
     grades = [int(line.split()[3]) / 3 for line in labels.read_text(encoding="utf-8").splitlines()]
     assert score.corrected.value == pytest.approx(sum(grades) / 240)
@@ -382,14 +382,14 @@ def graded_texts(folder, seed=3):
 def test_labels_of_no_known_order_have_shares_and_no_mean(tmp_path):
     judged, human, rows = graded_texts(tmp_path)
     problems = Problems()
-    scores = by_name(corrected_scores(judged, human, problems))
+    scores = by_name(correct_scores(judged, human, problems))
     assert set(scores) == {("all", f"share_{label}") for label in ("good", "average", "poor")}
     for label in ("good", "average", "poor"):
         truth = sum(given == label for _, given in rows) / len(rows)
         assert scores["all", f"share_{label}"].corrected.value == pytest.approx(truth)
     assert problems.counts()["no_order"] == 1
     with pytest.raises(InputError, match="--measure mean_gain: wanted one of share_average"):
-        corrected_scores(judged, human, Problems(), measures=["mean_gain"])
+        correct_scores(judged, human, Problems(), measures=["mean_gain"])
 
 
 def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
@@ -407,7 +407,7 @@ def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
     manifest |= {"cells_without_bank": [], "topics_without_nuggets": []}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     (folder / "scores.jsonl").write_text("", encoding="utf-8")
-    scores = by_name(corrected_scores(folder, human, Problems(), measures=["taste"]))
+    scores = by_name(correct_scores(folder, human, Problems(), measures=["taste"]))
     (score,) = scores.values()
     truth = sum(gains[label] for _, label in rows) / len(rows)
     assert score.corrected.value == pytest.approx(truth)
@@ -415,7 +415,7 @@ def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
 
 def test_labels_of_three_topics_correct_them_alone(tmp_path):
     judged, labels, _ = relevance(tmp_path, n_topics=3)
-    score = corrected_scores(judged, labels, Problems()).scores[0]
+    score = correct_scores(judged, labels, Problems()).scores[0]
     assert score.corrected.like_these.low is None
     assert score.corrected.of_these.low is not None
 
@@ -428,7 +428,7 @@ def test_labels_of_some_topics_speak_for_topics_like_these_alone(tmp_path):
         if line[:2] not in ("t0", "t1")
     ]
     labels.write_text("".join(rows), encoding="utf-8")
-    score = corrected_scores(judged, labels, Problems()).scores[0]
+    score = correct_scores(judged, labels, Problems()).scores[0]
     assert (score.n_topics, score.n_labelled_topics) == (8, 6)
     assert score.corrected.like_these.low is not None
     assert score.corrected.of_these.low is None
@@ -440,13 +440,13 @@ def test_labels_of_five_topics_are_enough_to_speak_for_topics_like_these(tmp_pat
         line for line in labels.read_text(encoding="utf-8").splitlines(True) if line[1] in "01234"
     ]
     labels.write_text("".join(rows), encoding="utf-8")
-    score = corrected_scores(judged, labels, Problems()).scores[0]
+    score = correct_scores(judged, labels, Problems()).scores[0]
     assert (score.n_topics, score.n_labelled_topics, score.reason) == (8, 5, None)
     assert score.corrected.like_these.low < score.corrected.like_these.high
     four = [line for line in rows if line[1] in "0123"]
     labels.write_text("".join(four), encoding="utf-8")
     with pytest.raises(InputError, match="labels of 4 topics, wanted 5 or more"):
-        corrected_scores(judged, labels, Problems())
+        correct_scores(judged, labels, Problems())
 
 
 def test_a_run_that_errs_in_its_own_way_has_a_warning(nuggets, tmp_path):
@@ -455,16 +455,14 @@ def test_a_run_that_errs_in_its_own_way_has_a_warning(nuggets, tmp_path):
             for nugget in row["nuggets"]:
                 nugget["assignment"] = "not_support"
     judged = write(tmp_path / "j.jsonl", nuggets.judged)
-    scores = by_name(
-        corrected_scores(judged, nuggets.human_path, Problems(), measures=["A_strict"])
-    )
+    scores = by_name(correct_scores(judged, nuggets.human_path, Problems(), measures=["A_strict"]))
     assert "error rates of all runs" in scores["three", "A_strict"].warnings[0]
 
 
 def test_labels_of_runs_that_were_not_judged_are_left_out_and_mentioned(nuggets, tmp_path):
     judged = [row for row in nuggets.judged if row["run_id"] != "two"]
     problems = Problems()
-    corrected = corrected_scores(
+    corrected = correct_scores(
         write(tmp_path / "j.jsonl", judged), nuggets.human_path, problems, measures=["A"]
     )
     assert {score.run_id for score in corrected.scores} == {"one", "three"}
@@ -475,7 +473,7 @@ def test_labels_of_runs_that_were_not_judged_are_left_out_and_mentioned(nuggets,
 def test_runs_are_matched_with_their_team_prefix(nuggets, tmp_path):
     rows = [({**ids, "run_id": f"team.{ids['run_id']}"}, label) for ids, label in nuggets.rows]
     labels = labels_file(tmp_path / "l.jsonl", rows)
-    corrected = corrected_scores(nuggets.path, labels, Problems(), measures=["A"])
+    corrected = correct_scores(nuggets.path, labels, Problems(), measures=["A"])
     assert [score.run_id for score in corrected.scores] == sorted(RUNS)
 
 
@@ -485,8 +483,8 @@ def test_where_chooses_labels(nuggets, tmp_path):
         tmp_path / "l.jsonl",
         [{**ids, "round": str(ids["round"]), "label": label} for ids, label in rows],
     )
-    one = corrected_scores(nuggets.path, labels, Problems(), where={"round": ["0"]}, measures=["A"])
-    two = corrected_scores(
+    one = correct_scores(nuggets.path, labels, Problems(), where={"round": ["0"]}, measures=["A"])
+    two = correct_scores(
         nuggets.path, labels, Problems(), where={"round": ["0", "2"]}, measures=["A"]
     )
     assert sum(score.n_labels for score in one.scores) == 80
@@ -496,7 +494,7 @@ def test_where_chooses_labels(nuggets, tmp_path):
 def refused(nuggets, rows, match, **options):
     labels = labels_file(nuggets.folder / "bad.jsonl", rows)
     with pytest.raises(InputError, match=match):
-        corrected_scores(nuggets.path, labels, Problems(), **options)
+        correct_scores(nuggets.path, labels, Problems(), **options)
 
 
 def test_too_few_labels_are_refused(nuggets):
@@ -540,7 +538,7 @@ def test_labels_of_another_scale_are_refused(nuggets, tmp_path):
     ]
     labels.write_text("".join(others) + "t0 0 d0 4\n", encoding="utf-8")
     with pytest.raises(InputError, match="people gave 4, the judge gives 0, 1, 2, 3"):
-        corrected_scores(judged, labels, Problems())
+        correct_scores(judged, labels, Problems())
 
 
 def test_labels_of_other_topics_are_refused(nuggets, tmp_path):
@@ -561,14 +559,14 @@ def test_labels_of_other_topics_and_items_are_left_out_on_request_and_counted(nu
     away = [({**nuggets.rows[i][0], "topic_id": f"x{i % 2}"}, "okay") for i in range(4)]
     labels = labels_file(tmp_path / "l.jsonl", [*nuggets.rows, *extra, *away])
     problems = Problems()
-    corrected = corrected_scores(nuggets.path, labels, problems, ignore_others=True)
-    plain = corrected_scores(nuggets.path, nuggets.labels(240), Problems())
+    corrected = correct_scores(nuggets.path, labels, problems, ignore_others=True)
+    plain = correct_scores(nuggets.path, nuggets.labels(240), Problems())
     assert corrected == plain
     messages = {row.kind: row.what for row in problems if row.action == "skipped"}
     assert messages["other_items"].startswith("3 labels are of items that are not in ")
     assert messages["other_topics"].startswith("4 labels are of 2 topics that are not judged in ")
     with pytest.raises(InputError, match=r"4 labels are of 2 .*--ignore-other-labels leaves such"):
-        corrected_scores(nuggets.path, labels, Problems())
+        correct_scores(nuggets.path, labels, Problems())
 
 
 def test_a_sheet_that_nobody_filled_in_says_so(nuggets, tmp_path):
@@ -579,7 +577,7 @@ def test_a_sheet_that_nobody_filled_in_says_so(nuggets, tmp_path):
 def test_labels_of_other_things_are_refused(nuggets, tmp_path):
     _, labels, _ = relevance(tmp_path)
     with pytest.raises(InputError, match="labels of different things"):
-        corrected_scores(nuggets.path, labels, Problems())
+        correct_scores(nuggets.path, labels, Problems())
 
 
 def test_two_labels_for_one_item_are_refused_with_their_line(nuggets):
@@ -602,7 +600,7 @@ def test_a_grade_that_people_never_give_is_doubted(tmp_path):
         "".join(f"{t} 0 {d} {min(int(g), 1)}\n" for t, _, d, g in rows), encoding="utf-8"
     )
     problems = Problems()
-    corrected_scores(judged, labels, problems)
+    correct_scores(judged, labels, problems)
     assert problems.counts()["label_never_given"] == 2
 
 
@@ -617,16 +615,16 @@ def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_pat
     drawn, chosen = rows[::3], [row for row in rows if tuple(row.split()[:3]) in liked]
     labels.write_text("".join(drawn), encoding="utf-8")
     problems = Problems()
-    corrected_scores(judged, labels, problems)
+    correct_scores(judged, labels, problems)
     assert "labels_not_random" not in problems.counts()
     labels.write_text("".join(dict.fromkeys(chosen[::2] + drawn[::5])), encoding="utf-8")
     problems = Problems()
-    corrected_scores(judged, labels, problems, measures=["at_least_2"])
+    correct_scores(judged, labels, problems, measures=["at_least_2"])
     assert "higher in at_least_2 than all" in str(list(problems)[-1])
     others = [row for row in rows if row not in set(chosen)]
     labels.write_text("".join(dict.fromkeys(others[::2] + drawn[::5])), encoding="utf-8")
     problems = Problems()
-    corrected_scores(judged, labels, problems, measures=["at_least_2"])
+    correct_scores(judged, labels, problems, measures=["at_least_2"])
     assert "lower in at_least_2 than all" in str(list(problems)[-1])
 
 
@@ -645,7 +643,7 @@ def test_a_draw_is_doubted_from_four_standard_errors_on(tmp_path, share, gap, is
     chosen = [row for row in rows if tuple(row.split()[:3]) in liked]
     labels.write_text("".join(dict.fromkeys(chosen[::3] + rows[::share])), encoding="utf-8")
     problems = Problems()
-    corrected_scores(judged, labels, problems, measures=["at_least_2"])
+    correct_scores(judged, labels, problems, measures=["at_least_2"])
     doubts = [str(problem) for problem in problems if "standard errors" in str(problem)]
     assert len(doubts) == is_noticed
     assert all(f"by {gap} standard errors" in what for what in doubts)

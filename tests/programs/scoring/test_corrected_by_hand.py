@@ -4,7 +4,7 @@ import pytest
 
 from nuggetjudge.metrics.ppi import estimate
 from nuggetjudge.programs.protocols.judged_items import equal_items
-from nuggetjudge.programs.scoring.corrected_measure import Correction, labelled
+from nuggetjudge.programs.scoring.corrected_measure import Correction, find_labelled
 
 GAINS = {"bad": 0.0, "good": 1.0}
 LETTERS = {"b": "bad", "g": "good", "-": None}
@@ -19,7 +19,7 @@ def data(judged, human, **parts):
     names = ("topic_id", "run_id", "item")
     items = equal_items(rows, "other", tuple(GAINS), names, {"good": GAINS}, topics)
     people = [LETTERS[letter] for letter in "".join(human)]
-    return labelled(items, people, items.measures[0], **parts)
+    return find_labelled(items, people, items.measures[0], **parts)
 
 
 def test_a_label_counts_in_the_judges_errors_as_the_items_that_it_stands_for():

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from nuggetjudge.programs.engine.label_sheet import write_sheet
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.programs.scoring.human_labels import human_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -70,8 +70,8 @@ def test_of_a_sheet_only_the_random_rows_correct_scores_and_the_others_are_count
     chosen = {"chosen_by": ["random"]}
     assert labels == human_labels(judged, sheet, Problems(), chosen)[1]
     options = {"measures": ["support_precision"]}
-    corrected = corrected_scores(judged, sheet, Problems(), where=chosen, **options)
-    assert corrected_scores(judged, sheet, Problems(), **options) == corrected
+    corrected = correct_scores(judged, sheet, Problems(), where=chosen, **options)
+    assert correct_scores(judged, sheet, Problems(), **options) == corrected
 
 
 def test_what_a_flag_names_is_used(judged, sheet):

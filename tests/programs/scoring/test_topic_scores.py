@@ -8,7 +8,7 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.programs.protocols.program import Folder
 from nuggetjudge.programs.scoring.score import score_path
-from nuggetjudge.programs.scoring.topic_scores import merged, scores_by_topic, topic_scores
+from nuggetjudge.programs.scoring.topic_scores import merge_sources, scores_by_topic, topic_scores
 from nuggetjudge.records import ScoreRow
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -95,7 +95,7 @@ def test_a_topic_of_which_nothing_was_judged_still_counts(folder, tmp_path):
 
 def test_runs_of_two_sources_join_on_the_topics_and_measures_of_both(folder):
     both = [folder, folder / "assignments.jsonl"]
-    scores = merged(both, [topic_scores(path, Problems()) for path in both])
+    scores = merge_sources(both, [topic_scores(path, Problems()) for path in both])
     assert scores.values["A"].keys() == {
         "a@out", "b@out", "a@assignments", "b@assignments",
     }  # fmt: skip

@@ -1,6 +1,6 @@
 import pytest
 
-from nuggetjudge.records.reading.settings import DEEPEST, NotYaml, line_of, read_yaml
+from nuggetjudge.records.reading.settings import DEEPEST, NotYaml, find_line, read_yaml
 
 TEXT = """\
 run:
@@ -25,8 +25,8 @@ def test_each_setting_has_its_line_and_what_is_not_there_that_of_its_section():
         ("models", "1"): 6,
         ("models", "1", "name"): 6,
     }
-    assert line_of(("models", "1", "price"), lines) == 6
-    assert line_of(("other",), lines) == 1
+    assert find_line(("models", "1", "price"), lines) == 6
+    assert find_line(("other",), lines) == 1
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])

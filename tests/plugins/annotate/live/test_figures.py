@@ -9,7 +9,7 @@ from nuggetjudge.plugins.annotate.live.figures import figures
 from nuggetjudge.plugins.annotate.live.random_labels import random_labels
 from nuggetjudge.plugins.annotate.live.settings import LiveSettings
 from nuggetjudge.plugins.annotate.store.state import State
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.records.reading.problems import Problems
 
 ASKED = LiveSettings("nuggets")
@@ -32,7 +32,7 @@ def test_corrected_scores_are_those_of_judge_score(world, tmp_path):
     state = world.labelled(120)
     by_measure = by_name(figures(world.judged(), {"ann": state}, ASKED))
     labels = file_of(tmp_path, {cell: world.human[cell] for cell in world.order[:120]})
-    printed = corrected_scores(world.path, labels, Problems(), half_width=0.05)
+    printed = correct_scores(world.path, labels, Problems(), half_width=0.05)
     assert len(printed.scores) == 18
     for score in printed.scores:
         live = by_measure[score.run_id, score.measure]

@@ -20,7 +20,7 @@ from nuggetjudge.plugins.annotate.work.plan import Plan
 from nuggetjudge.plugins.annotate.work.queue_files import load_queue
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.nuggets import read_nugget_banks
 from nuggetjudge.records.reading.problems import Problems
@@ -97,7 +97,7 @@ def test_what_the_four_commands_call_reads_labels_of_two_people(support, judged,
 
     measure = ["support_precision"]
     where = {"condition": ["from_scratch"]}
-    corrected = corrected_scores(judged, out, Problems(), where=where, measures=measure)
+    corrected = correct_scores(judged, out, Problems(), where=where, measures=measure)
     assert any(score.corrected is not None for score in corrected.scores)
 
     sheet = next_labels([judged], 5, Problems(), kind="support", labels=out)
@@ -150,7 +150,7 @@ def test_adjudicated_labels_are_read_without_a_majority_to_take(support, judged,
     n_judged = sum(cell[0] == "demo-bees" for cell in task.cells)
     assert {row["probability"] for row in in_topic} == {len(in_topic) / n_judged}
     problems = Problems()
-    scored = corrected_scores(judged, out, problems, measures=["support_precision"])
+    scored = correct_scores(judged, out, problems, measures=["support_precision"])
     assert any(score.corrected is not None for score in scored.scores)
     assert "no_majority" not in problems.counts()
 
@@ -275,7 +275,7 @@ def test_real_labels_with_their_texts_are_read_by_what_the_four_commands_call(
     assert agreed["n"] == len(decided)
     examples = read_examples(out, SupportJudge(), Problems())
     assert {item.cell: item.label for item in examples.items} == decided
-    scored = corrected_scores(judged, out, Problems())
+    scored = correct_scores(judged, out, Problems())
     assert any(score.corrected is not None for score in scored.scores)
     sheet = next_labels([judged], 5, Problems(), labels=out)
     assert sheet.n_labelled == len(either)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nuggetjudge.plugins.annotate.work.next_labels import make_people_sheet
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 TOPICS, ITEMS = 10, 40
@@ -60,7 +60,7 @@ def test_each_part_counts_as_much_as_there_is_of_it(judged, tmp_path):
     for seed in range(12):
         sheet = make_people_sheet(path, Problems(), kind="relevance", n_kept=100, seed=seed)
         labels = filled(tmp_path / "people.jsonl", sheet.rows, truth)
-        (score, *_) = corrected_scores(path, labels, Problems()).scores
+        (score, *_) = correct_scores(path, labels, Problems()).scores
         corrected.append(score.corrected)
     assert np.mean([figure.value for figure in corrected]) == pytest.approx(share, abs=0.012)
     inside = [figure.of_these.low <= share <= figure.of_these.high for figure in corrected]
@@ -72,7 +72,7 @@ def test_without_a_random_part_no_score_is_corrected(judged, tmp_path):
     sheet = make_people_sheet(path, Problems(), kind="relevance", n_kept=50)
     labels = filled(tmp_path / "people.jsonl", sheet.rows, truth, which=("cascade",))
     with pytest.raises(InputError, match="cannot be corrected without a random part"):
-        corrected_scores(path, labels, Problems())
+        correct_scores(path, labels, Problems())
 
 
 def test_what_cannot_be_a_sheet_is_refused(judged, tmp_path):

@@ -8,8 +8,8 @@ from mock_server import MockServer, input_of, schema_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
 from nuggetjudge.plugins.lab.probe.variants import (
-    listed_labels,
-    shown_inputs,
+    list_inputs,
+    list_labels,
     with_first_input,
     with_label_order,
     with_lexical,
@@ -39,7 +39,7 @@ def test_labels_move_in_prompt_and_schema_and_keep_their_meaning(assigned):
     server, judge = assigned
     asked = {"question": "why", "answer": "so", "nuggets": ["a", "b"]}
     baseline = with_label_order(judge, ORDER)
-    assert listed_labels(baseline) == ORDER
+    assert list_labels(baseline) == ORDER
     assert judge(**asked).verdicts == ["not_support", "not_support"]
     assert baseline(**asked).verdicts == ["partial_support", "partial_support"]
     before, after = (request.body for request in server.requests)
@@ -47,13 +47,13 @@ def test_labels_move_in_prompt_and_schema_and_keep_their_meaning(assigned):
     assert after["response_format"]["json_schema"]["name"] == "AssignNuggets"
     assert sorted(system_of(before)) == sorted(system_of(after))
     assert baseline.scale == judge.scale
-    assert listed_labels(judge) == ("not_support", "partial_support", "support")
+    assert list_labels(judge) == ("not_support", "partial_support", "support")
 
 
 def test_an_input_moves_to_the_front_of_what_is_shown(assigned):
     server, judge = assigned
     baseline = with_first_input(judge, "answer")
-    assert shown_inputs(baseline) == ("answer", "question", "nuggets")
+    assert list_inputs(baseline) == ("answer", "question", "nuggets")
     baseline(question="why", answer="so", nuggets=["a"])
     assert list(input_of(server.requests[0].body)) == ["answer", "question", "nuggets"]
     assert baseline.prompt("assign").shape({"nuggets": {"1": "a"}}) == (("1",),)
@@ -67,7 +67,7 @@ def test_other_spellings_of_a_reordered_label_are_still_read():
 
 def test_what_has_no_such_order_is_refused():
     grades = RelevanceJudge("lexical")
-    assert listed_labels(grades) == ()
+    assert list_labels(grades) == ()
     with pytest.raises(ValueError, match="wanted the labels"):
         with_label_order(grades, ("3", "2", "1", "0"))
     with pytest.raises(ValueError, match="wanted the labels"):

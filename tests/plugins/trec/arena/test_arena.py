@@ -16,7 +16,7 @@ from nuggetjudge.programs.analysis.answers.views import read_answer_views
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.partial import results_at
 from nuggetjudge.programs.run import forecast
-from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -225,4 +225,4 @@ def test_scores_of_battles_are_not_corrected_by_labels(run, tmp_path):
     labels = tmp_path / "people.jsonl"
     labels.write_bytes((result.folder / "battles.jsonl").read_bytes())
     with pytest.raises(InputError, match="a battle belongs to two runs"):
-        corrected_scores(result.folder, labels, Problems())
+        correct_scores(result.folder, labels, Problems())

@@ -10,9 +10,9 @@ from mock_server import MockServer
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.answers.answer_text import find_lexical_judges
 from nuggetjudge.programs.analysis.answers.summaries import (
+    read_topics_of_answers,
     summarise_folder,
     summarise_run,
-    topics_of,
 )
 from nuggetjudge.programs.analysis.answers.views import read_answer_views
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -127,7 +127,7 @@ def test_a_changed_run_file_gives_no_sentence_and_is_said_once(demo, tmp_path):
 
 
 def test_points_are_counted_over_all_runs(demo):
-    for topic in topics_of(demo.folder, Problems()):
+    for topic in read_topics_of_answers(demo.folder, Problems()):
         n = len(topic.answered)
         assert all(sum(point.n.values()) == n for point in topic.points.values())
         rows = [row for row in demo.judgements["assignments"] if row["qid"] == topic.topic_id]
