@@ -125,7 +125,7 @@ class LeftOut:
 
 
 def pack_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
-    """The texts of all topics, one in memory at a time; what is cut is counted in `list_left_out`."""
+    """The texts of all topics, one in memory at a time; what is cut is counted in `left_out`."""
     room = wanted.max_mb * 1_000_000
     if wanted.how == "none":
         return

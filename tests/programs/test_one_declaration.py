@@ -44,7 +44,7 @@ def aspects(monkeypatch):
         gains={"absent": 0.0, "hinted": 0.5, "present": 1.0},
         coarse=("absent", "present"),
     )
-    monkeypatch.setattr(kinds, "_installed", lambda path: {"aspects": kind})
+    monkeypatch.setattr(kinds, "_load_installed", lambda path: {"aspects": kind})
     kinds._key_fields.cache_clear()
     yield kind
     kinds._key_fields.cache_clear()

@@ -24,7 +24,7 @@ def test_agents(ray, tmp_path, files_of, monkeypatch, cached):
         shipped.append(pack(ask, panel))
         return shipped[-1]
 
-    monkeypatch.setattr(ray_executor, "packed", packed)
+    monkeypatch.setattr(ray_executor, "pack", packed)
     outcomes = {}
     with MockServer(brain=seeking.brain, latency_s=0.01) as server:
         for executor in ("local", "ray"):

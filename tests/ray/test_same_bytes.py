@@ -42,7 +42,7 @@ def shipped(monkeypatch):
         packs.append(pack(ask, panel))
         return packs[-1]
 
-    monkeypatch.setattr(ray_executor, "packed", packed)
+    monkeypatch.setattr(ray_executor, "pack", packed)
     return packs
 
 

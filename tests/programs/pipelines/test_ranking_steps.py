@@ -225,7 +225,7 @@ def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
 ):
     (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
     library = Library(**does)
-    monkeypatch.setattr(ranking_steps, "rankllm_of", lambda config, step: library)
+    monkeypatch.setattr(ranking_steps, "make_rankllm", lambda config, step: library)
     ranking, manifest = ran(folder, "bm25, rankllm")
     assert ranking == ids
     assert manifest["asked"] == {"rankllm": asked}

@@ -282,7 +282,7 @@ def test_the_items_are_read_once_before_the_first_is_asked_by_windows_twice(
     events = []
     parse, outcome = lines.parse_json, stage.judge_item
     monkeypatch.setattr(lines, "parse_json", lambda text: events.append("read") or parse(text))
-    monkeypatch.setattr(stage, "outcome_of", lambda *a: events.append("asked") or outcome(*a))
+    monkeypatch.setattr(stage, "judge_item", lambda *a: events.append("asked") or outcome(*a))
     nj.run(program="items", out=tmp_path / "out", items=items, judge=judge, model="lexical")
     n_read = events.index("asked")
     assert passes * 500 < n_read < (passes + 1) * 500
