@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer
 from stamp_brain import stamp_brain
-from stamped_judge import judge_file, search, support_judge
+from stamped_judge import judge_file, labels_of, search, support_judge
 
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.calibration.prompts.optimisers import METHODS
@@ -21,6 +21,23 @@ LONG_S = 60.0
 COMMITTED_S = 2.0  # replies are on disk 0.2 s after they came, on an idle machine
 
 # Judges one item with a judge file, where nothing can be unpickled.
+JUDGE_WITHOUT_PICKLE = """
+import pickle, sys
+class Blocked(pickle.Unpickler):
+    def __init__(self, *args, **options):
+        raise RuntimeError("pickle is blocked")
+def blocked(*args, **options):
+    raise RuntimeError("pickle is blocked")
+pickle.load = pickle.loads = pickle._load = pickle._loads = blocked
+pickle.Unpickler = pickle._Unpickler = Blocked
+import cloudpickle
+cloudpickle.load = cloudpickle.loads = blocked
+from pathlib import Path
+from nuggetjudge.judges.fitted import read_judge_file
+from stamped_judge import labels_of, support_judge
+judge = support_judge(sys.argv[1])
+print(*labels_of(judge.fitted(read_judge_file(Path(sys.argv[2])))))
+"""
 
 
 @pytest.fixture
@@ -89,3 +106,26 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
         return [row | {"calls": None} for row in rows]
 
     assert steps(tmp_path / "log.jsonl") == steps(tmp_path / "whole.jsonl")
+
+
+@pytest.mark.parametrize("method", [pytest.param("bootstrap", marks=pytest.mark.slow), "simba"])
+def test_a_judge_file_judges_as_found_in_a_process_that_cannot_unpickle(method, server, tmp_path):
+    judge = support_judge(server.base_url)
+    file = judge_file(judge, search(judge, method))
+    (tmp_path / "judge.json").write_text(file.text(), encoding="utf-8")
+    server.clear()
+    expected = labels_of(judge.fitted(file))
+    bodies = [request.body for request in server.requests]
+    server.clear()
+    command = [
+        sys.executable,
+        "-c",
+        JUDGE_WITHOUT_PICKLE,
+        server.base_url,
+        str(tmp_path / "judge.json"),
+    ]
+    ran = subprocess.run(command, env=environment(3), capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == expected
+    assert expected != labels_of(judge)
+    sent = [json.dumps(request.body) for request in server.requests[: len(bodies)]]
+    assert sorted(sent) == sorted(map(json.dumps, bodies))

@@ -46,6 +46,14 @@ def test_only_what_changed_is_asked_again(watched, tide_server, capfd):
     assert moved[2:] == ["support_precision", ".500", ".667", "+.167"]
 
 
+def test_a_file_that_is_written_again_as_it_was_is_no_change(watched, tide_server):
+    keep_judging(watched, rounds=1)
+    Path("one.jsonl").write_bytes(Path("one.jsonl").read_bytes())
+    assert watched.wait(most_looks=5) == []
+    change("judge.yaml", "program: [support]", "program: [support]\nsupport: {citations: all}")
+    assert watched.wait(most_looks=5) == [Path("judge.yaml")]
+
+
 def test_a_new_file_that_a_pattern_fits_is_judged_too(watched, tide_server):
     keep_judging(watched, rounds=1)
     text = Path("one.jsonl").read_text(encoding="utf-8").replace('"one"', '"three"')
@@ -86,6 +94,35 @@ def test_broken_input_is_told_and_waited_for(watched, tide_server, capfd):
         keep_judging(watched, rounds=1)
         assert "No score moved" in capfd.readouterr().out
     assert len(tide_server.requests) == 3
+
+
+@pytest.mark.parametrize("runs", ['"*e.jsonl"', "runs"])
+def test_a_link_to_nothing_is_reported_and_waited_for(watched, tide_server, capfd, runs):
+    folder = Path("runs" if runs == "runs" else ".")
+    folder.mkdir(exist_ok=True)
+    (folder / "one.jsonl").write_bytes(Path("one.jsonl").read_bytes())
+    change("judge.yaml", '"*e.jsonl"', runs)
+    keep_judging(watched, rounds=1)
+    capfd.readouterr()
+    (folder / "three.jsonl").symlink_to("text-of-three")
+    assert watched.wait(most_looks=5) == [folder / "three.jsonl"]
+    watched.failed()
+    (folder / "three.jsonl").unlink()
+    (folder / "three.jsonl").symlink_to("text-of-three")
+    keep_judging(watched, rounds=1)
+    told = "three.jsonl: cannot be read (a link to text-of-three, which is not there)"
+    assert told in capfd.readouterr().err
+    text = Path("one.jsonl").read_text(encoding="utf-8").replace('"one"', '"three"')
+    (folder / "text-of-three").write_text(text, encoding="utf-8")
+    keep_judging(watched, rounds=1)
+    assert {row.run_id for row in Result(Path("out")).scores} >= {"one", "three"}
+
+
+def test_after_an_error_writing_the_same_file_again_tries_again(watched, tide_server, capfd):
+    Path("one.jsonl").write_text("{\n", encoding="utf-8")
+    keep_judging(watched, rounds=1)
+    Path("one.jsonl").write_text("{\n", encoding="utf-8")
+    assert watched.wait(most_looks=5) == [Path("one.jsonl")]
 
 
 def test_ctrl_c_ends_it_and_leaves_the_results_whole(watched, judge, tiny, monkeypatch):

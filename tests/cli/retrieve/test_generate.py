@@ -3,15 +3,20 @@
 import json
 import re
 import shlex
+import signal
+import time
+from collections import Counter
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 from mock_server import MockServer, Refusal, input_of
-from processes import run
+from processes import JUDGE, run, start
 
 ROOT = Path(__file__).resolve().parents[3]
 TOPICS = {f"t{n}": f"what is known of wave {n}" for n in range(8)}
 PASSAGES = {f"p{n}": f"Wave {n} breaks on the outer reef." for n in range(8)}
+IN_FLIGHT_S = 0.3  # a reply written so long before a kill has surely reached the judge
 
 
 def echo(body):
@@ -76,6 +81,22 @@ def test_every_flag_reaches_its_setting(judge, data, tmp_path, rows_of):
     assert first["metadata"]["narrative_id"] == "t0"
 
 
+def test_a_config_file_says_it_too(judge, data, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "own.txt").write_text("Answer in rhymes.", encoding="utf-8")
+    config = tmp_path / "sub" / "c.yaml"
+    config.write_text(
+        "data: {topics: ../topics.tsv, passages: ../passages.jsonl, retrieval: ../bm25.run,"
+        " runs: generated/answers/*.jsonl}\n"  # what is judged then, and is not there yet
+        "generate: {k: 1, instructions: own.txt}\n",
+        encoding="utf-8",
+    )
+    ran = judge("generate", "--config", config, "--out", "g", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.rows[0]["runs"]["bm25"]["passages"] == 8
+    assert ran.rows[0]["runs"]["bm25"]["answers"] == 8
+
+
 def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, data, tmp_path):
     with MockServer(brain=echo) as server:
         priced = ["--set", "models.default.price={input: 2.0, output: 8.0}", "--dry-run"]
@@ -108,6 +129,73 @@ def test_missing_answers_are_told_and_end_with_3(judge, data, tmp_path, rows_of)
         assert judge("generate", *data, *model_at(server), *lenient, "--out", "g").code == 0
         server.faults = None
         assert judge("generate", *data, *model_at(server), "--out", "g").code == 0
+
+
+def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, data):
+    with MockServer(brain=echo) as server:
+        few = ["--set", "run.max_calls=5", "--set", "run.allow_missing=1"]
+        ran = judge("generate", *data, *model_at(server), *few, "--out", "g")
+        assert ran.code == 3
+        assert "Stopped at max_calls" in ran.err
+        assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no topics: name a file (data.topics, --topics)"),
+        (["--set", "generate.layout=rag99"], "generate.layout"),
+        (["--k", "21"], "generate.k: 21, wanted 20 at most (TREC RAG 2024)"),
+        (["--set", "generate.instructions=nothing.txt"], "nothing.txt"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, message):
+    ran = judge("generate", *(data if arguments else []), *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_kills_repeat_no_finished_request_and_change_no_byte(data, environment, tmp_path, files_of):
+    concurrency = 1
+    with MockServer(brain=echo, latency_s=0.1) as server:
+        command = [*JUDGE, "generate", *data]
+        command += model_at(server)
+
+        def begin(out, home=environment):
+            more = ["--set", f"run.concurrency={concurrency}", "--out", out]
+            return start(*command, *more, env=home, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL)
+
+        other = environment | {"XDG_CACHE_HOME": str(tmp_path / "other")}
+        assert begin("whole", other).wait(timeout=60) == 0
+        server.clear()
+
+        process, deadline = begin("killed"), time.monotonic() + 30
+        while server.n_finished < 6:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.kill()
+        killed_s = time.monotonic()
+        assert process.wait() == -signal.SIGKILL
+        assert not list((tmp_path / "killed" / "answers").glob("*.jsonl"))
+        assert begin("killed").wait(timeout=60) == 0
+
+        done = [json.dumps(r.body) for r in server.requests if r.finished]
+        early = {
+            json.dumps(r.body)
+            for r in server.requests
+            if r.finished and r.finished_s < killed_s - IN_FLIGHT_S
+        }
+        assert early
+        assert len(set(done)) == len(TOPICS)
+        assert not [body for body, n in Counter(done).items() if n > 1 and body in early]
+        assert len(done) - len(TOPICS) <= concurrency
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    for name in ("killed", "whole"):
+        assert not list((tmp_path / name / "answers").glob("*.part"))
+    answers = [(tmp_path / name / "answers" / "bm25.jsonl") for name in ("killed", "whole")]
+    assert answers[0].read_bytes() == answers[1].read_bytes()
 
 
 def test_the_page_shows_what_its_commands_print(judge, tmp_path):

@@ -6,7 +6,7 @@ import signal
 import time
 from collections import Counter
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL, PIPE, TimeoutExpired
 
 import processes
 import pytest
@@ -75,6 +75,21 @@ def test_a_run_killed_at_every_step_sends_nothing_twice(
     assert files_of(tmp_path / "out") == files_of(tmp_path / "whole")
 
 
+def test_kills_at_any_time_send_nothing_twice(server, start):
+    small = ["--set", "run.batch.requests=7"]
+    code = None
+    for wait_s in (1.2, 1.4, 1.6, 1.8, 2.0, 60):
+        process = start(*small)
+        try:
+            code = process.wait(timeout=wait_s)
+        except TimeoutExpired:
+            process.kill()
+            process.wait()
+    assert code == 0
+    times = Counter(json.dumps(request.body) for request in server.requests)
+    assert sum(times.values()) - len(times) <= 5  # a reply that was being put away, for each kill
+
+
 def is_looked_at(server):
     """Whether the batch is under way, its requests read, and somebody has asked about it."""
     under_way = [batch.status == "in_progress" for batch in server.batches.values()]
@@ -103,6 +118,22 @@ def test_a_signal_leaves_the_batch_running_and_says_how_to_go_on(number, code, s
     assert again.returncode == 0, stderr
     assert len(server.batches) == 1
     assert len(server.requests) == n_asked
+
+
+def test_batches_of_answers_that_a_run_writes_are_named_too(server, start, tmp_path):
+    server.held.set()
+    process = start("--set", "retrieve=[bm25]", "--set", "generate={k: 2}")
+    deadline = time.monotonic() + 30
+    while not is_looked_at(server):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=10)
+    assert process.returncode == 130
+    n_asked = len(server.batches["batch_0"].lines)
+    assert list((tmp_path / "out" / "generated" / "journal").glob("batches-*"))
+    assert f"Not stopped: batch_0, with {n_asked} requests" in stderr, stderr
 
 
 def test_an_endpoint_without_batches_is_one_line(tide_server, run_tiny):

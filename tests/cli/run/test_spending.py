@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from mock_server import Reply, Status
+from mock_server import MockServer, Reply, Status, input_of
 
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection" / "judge.yaml"
 PRICED = ["--set", "models.default.price={input: 1000, output: 0}"]  # $0.001 a prompt token
+BY_ONE = ["--set", "run.concurrency=1", "--quiet"]
 
 
 def spent(folder: Path):
@@ -30,6 +32,12 @@ def test_max_calls_is_exact_and_more_of_them_go_on_from_there(
         assert row["low"] <= row["high"]
     more = run_tiny(tide_server, "support", "--set", "run.max_calls=6", "--quiet")
     assert more.code == 0, more.err
+    assert len(tide_server.requests) == 6
+
+
+def test_a_retry_counts_as_a_call(tide_server, run_tiny):
+    tide_server.faults = lambda index, body: Status(500) if index == 0 else None
+    assert run_tiny(tide_server, "support", "--set", "run.max_calls=6", "--quiet").code == 3
     assert len(tide_server.requests) == 6
 
 
@@ -87,6 +95,15 @@ def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on
     assert len(tide_server.requests) == 6
 
 
+def test_max_tokens_is_never_passed(tide_server, run_tiny, tmp_path):
+    ran = run_tiny(tide_server, "support", "--set", "run.max_tokens=700", "--quiet")
+    assert ran.code == 3
+    part, reached = spent(tmp_path / "out")
+    assert 0 < part["tokens"] <= 700
+    assert 1 <= part["requests"] < 6
+    assert "max_tokens" in reached
+
+
 def test_a_dry_run_tells_the_calls_that_the_run_then_makes(
     tide_server, run_tiny, tmp_path, environment
 ):
@@ -102,6 +119,30 @@ def test_a_dry_run_tells_the_calls_that_the_run_then_makes(
     assert len(tide_server.requests) == 8
     tokens = spent(tmp_path / "out")[0]["tokens"]
     assert sum(r["prompt_tokens"] for r in dry.rows) == pytest.approx(tokens, rel=0.1)
+
+
+def test_a_dry_run_of_banks_to_be_made_is_right_when_they_are_as_long_as_allowed(judge):
+    def thirty(body):
+        asked = input_of(body)
+        if "limit" in asked:
+            return {"updated": [f"nugget number {i} of them" for i in range(30)]}
+        if "answer" in asked:
+            return {"verdicts": dict.fromkeys(asked["nuggets"], "support")}
+        return {"importance": dict.fromkeys(asked["nuggets"], "vital")}
+
+    with MockServer(brain=thirty) as server:
+        model = [
+            "--model",
+            "hosted_vllm/mock",
+            "--set",
+            f"models.default.api_base={server.base_url}",
+        ]
+        demo = ["run", DEMO, *model, "--set", "program=nuggets"]
+        dry = judge(*demo, "--dry-run", "--json")
+        assert dry.code == 0, dry.err
+        ran = judge(*demo, "--quiet")
+        assert ran.code == 0, ran.err
+        assert len(server.requests) == sum(row["calls"] for row in dry.rows)
 
 
 def test_allow_missing_is_the_share_that_may_be_unjudged(tide_server, run_tiny):
@@ -124,3 +165,9 @@ def test_fail_under_is_a_gate_on_every_run(tide_server, run_tiny):
     assert "two" in failed.err
     assert run_tiny(tide_server, *gate, "V_strict=0.1").code == 2  # no program gives it
     assert run_tiny(tide_server, *gate, "support_precision").code == 2
+
+
+def test_a_gate_is_not_passed_on_an_incomplete_run(tide_server, run_tiny):
+    tide_server.faults = lambda index, body: Status(400) if "Kelp" in str(body) else None
+    gate = ["support", "--quiet", "--fail-under", "support_precision=0.1"]
+    assert run_tiny(tide_server, *gate).code == 3
