@@ -22,7 +22,7 @@ def long_rows(line: Line) -> Iterator[Line]:
 
     nuggetizer's rows name no run: it is then named by the file.
     """
-    if not is_metric_row(line.row) or "measure" in line.row:
+    if "measure" in line.row or not is_metric_row(line.row):
         yield line
         return
     run_id, topic_id = line.optional_id("run_id"), line.id("topic_id", "qid", "narrative_id")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
-from nuggetjudge.judges.table import BUILT_IN
+from nuggetjudge.judges.table import find_judge
 from nuggetjudge.plugins.annotate.work.guidelines import read_guidelines
 from nuggetjudge.plugins.annotate.work.wording import NARRATIVES, write_guidelines
 
@@ -22,7 +22,7 @@ JUDGES = {
 
 @pytest.mark.parametrize("kind", JUDGES)
 def test_guidelines_prompt_and_reply_schema_say_the_same_of_each_label(kind):
-    made = NarrativeRelevanceJudge if kind == NARRATIVES else BUILT_IN[JUDGES[kind]].load()
+    made = NarrativeRelevanceJudge if kind == NARRATIVES else find_judge(JUDGES[kind]).load()
     judge = made("lexical")
     prompt = judge.prompt(judge.predictor)
     system, schema = prompt.fixed[0]["content"], prompt.schema()

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from nuggetjudge.plugins.lab.probe.faults import FORMS
+from nuggetjudge.judges import NuggetAssigner
+from nuggetjudge.plugins.lab.probe.faults import FORMS, find_form
 from nuggetjudge.plugins.lab.probe.planting import (
     PADDING,
     JudgedAnswer,
@@ -157,7 +158,7 @@ def planted(fault, items, labels=None, best="support"):
     of_source = SourceLabels({item.cell: "support" for item in items} | (labels or {}), best)
     others = ["Once we saw Norwick.", "Then we saw Norwick."]
     vocabulary = Vocabulary.of([*(i.inputs["answer"] for i in items), *others])
-    parts = FORMS["assigner"], of_source, vocabulary, items, np.random.default_rng(0)
+    parts = find_form(NuggetAssigner("lexical")), of_source, vocabulary, items, np.random.default_rng(0)
     return JudgedAnswer(*parts).planted(fault)
 
 
