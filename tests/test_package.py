@@ -46,7 +46,12 @@ def test_judge_help_costs_a_few_bare_starts_of_python():
     assert cpu_s("-m", "nuggetjudge", "--help") < HELP_STARTS * cpu_s("-c", "pass")
 
 
-HELP = (["--help"], ["run", "--help"], ["agree", "--help"], ["build", "crux", "--help"])
+HELP = (
+    ["--help"],
+    ["run", "--help"],
+    ["agree", "--help"],
+    pytest.param(["build", "crux", "--help"], marks=pytest.mark.whole),
+)
 
 
 @pytest.mark.parametrize("arguments", HELP)

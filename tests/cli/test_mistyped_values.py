@@ -6,9 +6,10 @@ import pytest
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
+        pytest.param(
             ("figure", "leaderbord", ".", "--out", "x.svg"),
             "'leaderbord' is not one of leaderboard, tau, topics, length; did you mean",
+            marks=pytest.mark.whole,
         ),
         pytest.param(
             *(("annotate", ".", "--kind", "nugget"), "bank, verify; did you mean nuggets?"),

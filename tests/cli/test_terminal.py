@@ -53,7 +53,7 @@ def results(judge, tiny):
     return "out"
 
 
-@pytest.mark.parametrize("flags", [["--json"], []])
+@pytest.mark.parametrize("flags", [["--json"], pytest.param([], marks=pytest.mark.whole)])
 def test_a_terminal_gets_no_control_character_of_the_data(flags, results, seen):
     shown = seen("score", results, *flags)
     assert "one\\x1b[2J" in shown or "one\\u001b[2J" in shown

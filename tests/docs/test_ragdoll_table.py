@@ -20,6 +20,7 @@ def test_the_table_of_the_page_is_what_the_script_prints(capsys, monkeypatch):
     assert table in (ROOT / "docs" / "trec.md").read_text("utf-8")
 
 
+@pytest.mark.whole
 def test_a_template_of_theirs_is_counted_with_what_goes_into_it():
     sys.path.insert(0, str(ROOT))
     from benchmarks.peers.ragdoll import FIXED, added, windows

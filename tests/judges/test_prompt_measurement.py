@@ -1,5 +1,9 @@
 """What `python -m benchmarks.prompts` says of a judge is what its model replied."""
 
+import pytest
+
+pytest.importorskip("nuggetjudge.plugins", reason="benchmarks use judges of every annex")
+
 from benchmarks.prompts.cases import Case
 from benchmarks.prompts.comparing import make_comparison_view
 from benchmarks.prompts.measuring import measure_case, prefix_share

@@ -301,6 +301,7 @@ def test_a_gate_on_a_measure_that_it_does_not_give_stops_before_anything_is_aske
     assert "did you mean brevity?" in err
 
 
+@pytest.mark.whole
 def test_it_runs_beside_programs_of_this_package_and_as_a_config_says(judge, tmp_path):
     config = tmp_path / "both.yaml"
     text = judge.printed("export-config", "length,support", "--set", "models.default.model=lexical")
@@ -353,6 +354,7 @@ def test_judges_runs_and_people_are_compared_by_its_labels(judge, length, tmp_pa
     assert report["accuracy"] == pytest.approx(22 / 24)
 
 
+@pytest.mark.whole
 def test_people_are_asked_for_its_labels_and_correct_its_scores(judge, length, tmp_path):
     sheet = tmp_path / "sheet.csv"
     command = ("next", length, "--n", "20", "--random-share", "1")
@@ -404,6 +406,7 @@ def test_its_judge_labels_items_like_any_other(judge, tmp_path):
     assert (row["judge"], row["calls"]) == ("brevity", 2)
 
 
+@pytest.mark.whole
 def test_the_schema_lists_both_names(judge):
     schema = json.loads(judge.printed("schema"))
     named = [text for text in _strings(schema) if text in ("length", "brevity")]

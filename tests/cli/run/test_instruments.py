@@ -130,7 +130,7 @@ judges: {{support: {{instructions: {given}}}}}
         ),
         (("judges.rankllm.instructions=x",), "judges.rankllm: it asks by prompts of its own"),
         (
-            ("judges.question_evolver.instructions=x", "judges.support.prompt=tiny/support.yaml"),
+            ("judges.assigner.instructions=x", "judges.support.prompt=tiny/support.yaml"),
             None,
         ),
         (

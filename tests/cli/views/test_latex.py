@@ -22,6 +22,7 @@ PAPER = r"""\documentclass{article}
 """
 
 
+@pytest.mark.whole
 def test_a_document_takes_the_table_and_two_figures_as_commands_write_them(judge, tmp_path):
     vital = {"text": "x", "importance": "vital", "assignment": "support"}
     lines = [

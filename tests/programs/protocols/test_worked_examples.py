@@ -19,7 +19,14 @@ def judge_of(name, **settings):
 
 
 @pytest.mark.parametrize(
-    "name", ["nuggetizer", "subquestions", "keypoint_extractor", "keypoint_merger", "request"]
+    "name",
+    [
+        "nuggetizer",
+        "subquestions",
+        "keypoint_extractor",
+        "keypoint_merger",
+        pytest.param("request", marks=pytest.mark.whole),
+    ],
 )
 def test_a_config_turns_the_example_off_which_makes_it_another_judge(name):
     shown, with_example = judge_of(name)

@@ -158,7 +158,13 @@ def planted(fault, items, labels=None, best="support"):
     of_source = SourceLabels({item.cell: "support" for item in items} | (labels or {}), best)
     others = ["Once we saw Norwick.", "Then we saw Norwick."]
     vocabulary = Vocabulary.of([*(i.inputs["answer"] for i in items), *others])
-    parts = find_form(NuggetAssigner("lexical")), of_source, vocabulary, items, np.random.default_rng(0)
+    parts = (
+        find_form(NuggetAssigner("lexical")),
+        of_source,
+        vocabulary,
+        items,
+        np.random.default_rng(0),
+    )
     return JudgedAnswer(*parts).planted(fault)
 
 
