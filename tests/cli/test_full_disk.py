@@ -41,7 +41,8 @@ def limited(environment, tmp_path):
     ("name", "size"),
     [*(("run", size) for size in (100, 3000, 10_000, 40_000)), ("index", 50),
      pytest.param("build", 2000, marks=pytest.mark.whole), ("index", 1000),
-     ("retrieve", 3000), pytest.param("next", 100, marks=pytest.mark.whole), pytest.param("init", 500, marks=pytest.mark.whole),
+     ("retrieve", 3000), pytest.param("next", 100, marks=pytest.mark.whole),
+     pytest.param("init", 500, marks=pytest.mark.whole),
      pytest.param("probe", 500, marks=pytest.mark.whole)],
 )  # fmt: skip
 def test_a_full_disk_names_the_file(name, size, limited, judge, tmp_path):
