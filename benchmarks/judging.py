@@ -36,8 +36,8 @@ def numbered(kind: Kind, judge: Any, numbers: range) -> Stage:
             yield Item({"number": number}, payload)
 
     name: JudgeName = "support" if kind == "support" else "assigner"
-    panel: Any = {name: judge}  # a judge by its name, as a Panel gives it
-    return labels("numbered", panel, name, items, total=len(numbers))
+    judge_set: Any = {name: judge}  # a judge by its name, as a JudgeSet gives it
+    return labels("numbered", judge_set, name, items, total=len(numbers))
 
 
 class Client:

@@ -23,7 +23,7 @@ from ..judges.items import calls, judge_items
 from ..judges.lexical.overlap import word_weights
 from ..judges.makers.lists import ListMaker
 from ..metrics.inference import resampling
-from ..programs.engine.panel import Panel
+from ..programs.engine.judge_set import JudgeSet
 from ..programs.engine.spending import Estimate
 from ..records.judgements import Reason
 from ..records.kinds import Cell
@@ -417,7 +417,7 @@ def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Exampl
 ITEMS, TEST, SEARCH = "every item", "test, twice", "search, at most"
 
 
-def ask_what_it_asks(panel: Panel, target: Target) -> float:
+def ask_what_it_asks(judge_set: JudgeSet, target: Target) -> float:
     """Measure the items of a calibration, without a fit; how often those of a search are asked.
 
     A method that fits numbers judges every item once. One that fits a prompt judges the test items
@@ -434,17 +434,17 @@ def ask_what_it_asks(panel: Panel, target: Target) -> float:
     except ValueError as error:
         raise InputError(f"{settings.method}: {error}") from None
     if settings.method in FIT_METHODS:
-        panel.part = ITEMS
+        judge_set.part = ITEMS
         target.measure(judge, target.items)
         return 1.0
     [split] = splits
     train, dev, test = target.parts(split)
     t, d = target.count(train), target.count(dev)
     most = check_search(judge, settings, t, d)
-    panel.part = TEST
+    judge_set.part = TEST
     for _ in ("before", "after"):
         target.measure(judge, test)
-    panel.part = SEARCH
+    judge_set.part = SEARCH
     target.measure(judge, [*train, *dev])
     return most / (t + d)
 

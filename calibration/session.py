@@ -20,7 +20,7 @@ from ..programs.config.reading import load_config, name_settings
 from ..programs.config.sections import Config, ItemsConfig
 from ..programs.engine.dry_run import estimate_calls
 from ..programs.engine.folders import check_writable
-from ..programs.engine.panel import Panel, check_prices, make_budget, open_cache
+from ..programs.engine.judge_set import JudgeSet, check_prices, make_budget, open_cache
 from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.writing import rename, write_file, writing
@@ -118,9 +118,9 @@ class Fitting:
         check_out(out)
         log = get_log_path(out) if self.settings.method in PROMPT_METHODS else None
         part = get_part_path(log) if log is not None else None
-        with open_judges(self.config) as panel:
-            writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
-            calibration = fit_target(self._target(panel), prompt_model=writer, log=part)
+        with open_judges(self.config) as judge_set:
+            writer: Backend | None = judge_set.backend(prompt_model) if prompt_model else None
+            calibration = fit_target(self._target(judge_set), prompt_model=writer, log=part)
         source = describe_source(self.labels)
         report = {**calibration.report, "labels": source}
         file = calibration.file.model_copy(
@@ -137,30 +137,30 @@ class Fitting:
         check_out(out)
         often = 1.0  # how often what was asked for a search is asked
 
-        def ask(alone: Config, panel: Panel) -> None:
+        def ask(alone: Config, judge_set: JudgeSet) -> None:
             nonlocal often
-            with open_judges(alone, panel):
-                often = ask_what_it_asks(panel, replace(self, config=alone)._target(panel))
+            with open_judges(alone, judge_set):
+                often = ask_what_it_asks(judge_set, replace(self, config=alone)._target(judge_set))
 
         estimates = estimate_calls(self.config.here(), ask)
         return [
             scale_estimate(row, often) if row.judge.endswith(SEARCH) else row for row in estimates
         ]
 
-    def _target(self, panel: Panel) -> Target:
+    def _target(self, judge_set: JudgeSet) -> Target:
         """The judge with its backend, and what people said, all checked."""
-        return self._lists(panel) if self.judge in list_makers() else self._items(panel)
+        return self._lists(judge_set) if self.judge in list_makers() else self._items(judge_set)
 
-    def _lists(self, panel: Panel) -> ListTarget:
+    def _lists(self, judge_set: JudgeSet) -> ListTarget:
         """A judge that makes lists, people's lists, and who matches them."""
         if self.fields or self.where or self.scale:
             raise InputError("--field, --where and --scale are about labels, and these are lists")
-        maker, match = panel[self.judge], self.settings.match
+        maker, match = judge_set[self.judge], self.settings.match
         assert isinstance(maker, ListMaker)
         is_lexical = match == LEXICAL
         if not (is_lexical or _is_item_judge(match)):
             raise InputError(f"--match {match}: wanted lexical, or a judge such as entailment")
-        matcher = Matcher(None if is_lexical else panel.item_judge(match))
+        matcher = Matcher(None if is_lexical else judge_set.item_judge(match))
         others = [] if is_lexical else [ItemsConfig(judge=match).name]
         check_prices(self.config, [self.judge, *others])
         inputs = (self.labels, maker, self.config, self.problems)
@@ -168,7 +168,7 @@ class Fitting:
         matcher.check(lists.items[0])
         return ListTarget(maker, lists, self.settings, matcher)
 
-    def _items(self, panel: Panel) -> ItemTarget:
+    def _items(self, judge_set: JudgeSet) -> ItemTarget:
         """A judge of items, and the labelled items."""
         if not _is_item_judge(self.judge):
             judges, makers = ", ".join(item_judges()), ", ".join(list_makers())
@@ -177,7 +177,7 @@ class Fitting:
             )
             near = did_you_mean(self.judge, [*item_judges(), *list_makers()])
             raise InputError(f"judge {self.judge!r}: {what}{near}")
-        fitted = panel.item_judge(self.judge)
+        fitted = judge_set.item_judge(self.judge)
         if isinstance(fitted, Verified):
             what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"
             raise InputError(f"judges.{fitted.name}.verify: {what}")
@@ -209,16 +209,16 @@ def describe_source(labels: Path) -> dict[str, str]:
 
 
 @contextmanager
-def open_judges(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
+def open_judges(config: Config, judge_set: JudgeSet | None = None) -> Iterator[JudgeSet]:
     """The judges of a config, or those that are open already; closed in the end."""
     cache = None
-    if panel is None:
+    if judge_set is None:
         cache = open_cache(config)
-        panel = Panel(config.here(), cache=cache, budget=make_budget(config))
+        judge_set = JudgeSet(config.here(), cache=cache, budget=make_budget(config))
     try:
-        yield panel
+        yield judge_set
     finally:
-        run_sync(panel.aclose())
+        run_sync(judge_set.aclose())
         if cache is not None:
             cache.close()
 

@@ -22,8 +22,13 @@ from ..programs.config.base import program_names
 from ..programs.config.reading import load_config, name_settings
 from ..programs.config.sections import Config
 from ..programs.engine.folders import check_replaced
+from ..programs.engine.judge_set import (
+    check_judges,
+    check_models,
+    check_prices,
+    list_sparing_inputs,
+)
 from ..programs.engine.manifest import constant_judges, read_config_of
-from ..programs.engine.panel import check_judges, check_models, check_prices, list_sparing_inputs
 from ..programs.engine.results import ALWAYS, MANIFEST, check_free
 from ..programs.protocols import table
 from ..programs.protocols.table import program_files

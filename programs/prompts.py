@@ -26,7 +26,7 @@ from ..records.reading.problems import InputError, Problems, did_you_mean
 from .analysis.cell_texts import read_judge_items
 from .config.base import JudgeName
 from .config.sections import Config, JudgeConfig
-from .engine.dry_run import DryRunPanel
+from .engine.dry_run import DryRunJudgeSet
 
 ESTIMATED = f"estimate, {CHARS_PER_TOKEN} characters a token"
 _QUESTION = "Why does a lake freeze from the top?"
@@ -115,8 +115,8 @@ def render_prompts(
 
     Raises: InputError for an unknown judge, field or model, or items that cannot be read.
     """
-    panel = _Capturing(config)
-    judge = _make_judge(panel, config, name)
+    judge_set = _Capturing(config)
+    judge = _make_judge(judge_set, config, name)
     from_example: tuple[str, ...] = ()
     if items is not None:
         work: list[Awaitable[Any]] = [_ask_items(judge, config, name, items, n)]
@@ -129,9 +129,9 @@ def render_prompts(
         try:
             run_sync(_await(each))
         except JudgeError as error:  # after its prompt, or because it has nothing to ask
-            if not panel.sent:
+            if not judge_set.sent:
                 raise InputError(f"{name}: {error.detail}") from None
-    return [_render(sent, judge, from_example, counted_for) for sent in panel.sent.values()]
+    return [_render(sent, judge, from_example, counted_for) for sent in judge_set.sent.values()]
 
 
 @dataclass
@@ -172,7 +172,7 @@ class _Note:
         await self.inner.aclose()
 
 
-class _Capturing(DryRunPanel):
+class _Capturing(DryRunJudgeSet):
     """Judges set up as for their models; what they would ask is kept in `sent`."""
 
     def __init__(self, config: Config) -> None:
@@ -187,19 +187,19 @@ class _Capturing(DryRunPanel):
         judge.backend = _Note(judge.backend, judge, member, self.sent)
 
 
-def _make_judge(panel: _Capturing, config: Config, name: str) -> Judge:
+def _make_judge(judge_set: _Capturing, config: Config, name: str) -> Judge:
     """The judge of a name, a YAML file or a judge file. Raises: InputError."""
     path = Path(name)
     if name in list_judges():
-        judge: Judge = panel[name]
+        judge: Judge = judge_set[name]
     elif path.suffix in (".yaml", ".yml"):
-        panel.use_file(path)
-        judge = panel["item"]
+        judge_set.use_file(path)
+        judge = judge_set["item"]
     elif name == "item" and config.items.own is not None:
-        panel.use_file(config.items.own)
-        judge = panel["item"]
+        judge_set.use_file(config.items.own)
+        judge = judge_set["item"]
     elif path.suffix == ".json" or path.is_file():
-        return _load_fitted(panel, config, read_judge_file(path), path)
+        return _load_fitted(judge_set, config, read_judge_file(path), path)
     else:
         known = list_judges()
         what = f"no judge {name!r}{did_you_mean(name, known)}"
@@ -209,15 +209,15 @@ def _make_judge(panel: _Capturing, config: Config, name: str) -> Judge:
     return judge
 
 
-def _load_fitted(panel: _Capturing, config: Config, state: JudgeFile, path: Path) -> Judge:
+def _load_fitted(judge_set: _Capturing, config: Config, state: JudgeFile, path: Path) -> Judge:
     """The judge of a judge file, which decides what it is asked; cut-offs change no prompt."""
     if state.judge not in list_judges():
         what = f"it is of {state.judge!r}, a judge of your own: name its YAML file, and this file"
         raise InputError(f"{path}: {what} by --set judges.item.state={path}")
     if state.window is not None and state.window != config.judge(state.judge).window:
         settings = config.judge(state.judge).model_copy(update={"window": state.window})
-        panel.change(state.judge, settings)
-    judge: Judge = panel[state.judge]
+        judge_set.change(state.judge, settings)
+    judge: Judge = judge_set[state.judge]
     try:
         return judge.fitted(state.model_copy(update={"correction": None, "words": None}))
     except ValueError as error:

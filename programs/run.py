@@ -16,6 +16,7 @@ from ..records.scores import write_scores
 from .config.base import JudgeName, program_names
 from .config.sections import Config
 from .engine.folders import check_replaced, write_started
+from .engine.judge_set import JudgeSet, check_judges, check_models, make_budget
 from .engine.manifest import (
     KEY,
     check_not_input,
@@ -26,7 +27,6 @@ from .engine.manifest import (
     make_fingerprint,
     make_manifest,
 )
-from .engine.panel import Panel, check_judges, check_models, make_budget
 from .engine.results import ALWAYS, Results, list_published
 from .engine.session import Session, run_session
 from .engine.spending import Estimate, Forecast
@@ -46,7 +46,7 @@ def judge_collection(
     *,
     quiet: bool = True,
     budget: Budget | None = None,
-    panel: Panel | None = None,
+    judge_set: JudgeSet | None = None,
     expected: Forecast | None = None,
     asks: bool = True,
 ) -> Result:
@@ -54,7 +54,7 @@ def judge_collection(
 
     Args:
         budget: shared with other work; None: that of the config.
-        panel: judges that are open already; None: those of the config.
+        judge_set: judges that are open already; None: those of the config.
         expected: what its agents were expected to take, for the manifest.
         asks: False: nobody is asked, what the folder's journals lack is not judged.
 
@@ -66,12 +66,12 @@ def judge_collection(
     if config.has_pipelines:
         from .pipelines.closed_loop import run_closed_loop  # with all that retrieves and reranks
 
-        if panel is None:
+        if judge_set is None:
             check_judges(config, judges)
             check_models(config, judges)
         load_data(config)  # raises what is wrong with the files before anything is spent
         _check_folder(config)
-        config = run_closed_loop(config, budget, quiet=quiet, panel=panel)
+        config = run_closed_loop(config, budget, quiet=quiet, judge_set=judge_set)
     inputs = input_hashes(config)
     collection = load_data(config)
     for program in programs:
@@ -88,7 +88,14 @@ def judge_collection(
             del collection.problems.rows[n_problems:]  # which are found once more
 
     run_session(
-        config, judges, judge, retry=retry, quiet=quiet, budget=budget, panel=panel, asks=asks
+        config,
+        judges,
+        judge,
+        retry=retry,
+        quiet=quiet,
+        budget=budget,
+        judge_set=judge_set,
+        asks=asks,
     )
     return Result(config.run.out)
 
@@ -123,7 +130,9 @@ def forecast(config: Config) -> Forecast:
         from .pipelines.retrieve import find_judges, read_pipelines
 
         here = find_judges(read_pipelines(config))
-    return forecast_calls(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
+    return forecast_calls(
+        config, lambda alone, judge_set: judge_collection(alone, judge_set=judge_set), here
+    )
 
 
 def forecast_if_limited(config: Config) -> Forecast | None:

@@ -17,10 +17,10 @@ class Finder(Agent):
     inputs = ("topic_id", "sentence")
     default_limits = Limits(calls=9, hits=3)
 
-    def __init__(self, panel: Any, corpus: Any) -> None:
+    def __init__(self, judge_set: Any, corpus: Any) -> None:
         super().__init__(corpus)
-        self.support = panel["support"]
-        self.question_decomposer = panel["question_decomposer"]
+        self.support = judge_set["support"]
+        self.question_decomposer = judge_set["question_decomposer"]
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
         queries = [item["sentence"]]
@@ -53,7 +53,7 @@ class Finding(Program):
         return True
 
     def agent(self, run: Any) -> Agent:
-        return Finder(run.panel, run.corpus([Bm25Step(step="bm25", hits=3)]))
+        return Finder(run.judge_set, run.corpus([Bm25Step(step="bm25", hits=3)]))
 
     async def judge(self, run: Any) -> None:
         agent = self.agent(run)

@@ -83,7 +83,8 @@ class Seek(Program):
 
     async def judge(self, run: Any) -> None:
         agent = Seeker(
-            run.corpus([Bm25Step(step="bm25", hits=20)]), *(run.panel[name] for name in self.judges)
+            run.corpus([Bm25Step(step="bm25", hits=20)]),
+            *(run.judge_set[name] for name in self.judges),
         )
 
         def items() -> Any:

@@ -31,7 +31,7 @@ from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.judges.table import judge_names
 from nuggetjudge.plugins.trec.rubric.rubrics import read_rubrics
 from nuggetjudge.programs.config.sections import Config
-from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.engine.judge_set import JudgeSet
 from nuggetjudge.programs.inputs import Collection
 from nuggetjudge.programs.run import judge_collection, load_data
 from nuggetjudge.records.reading.problems import Problems
@@ -84,7 +84,7 @@ class Counting(LexicalBackend):
         return await super().ask(prompt, inputs, replicate)
 
 
-class CountingPanel(Panel):
+class CountingJudgeSet(JudgeSet):
     """Judges that measure, each entry of `models:` by itself."""
 
     def __init__(self, config: Config) -> None:
@@ -108,9 +108,9 @@ def ours(data: Mapping[str, Any], *programs: str, **sections: Any) -> dict[str, 
                 **sections,
             }
         )
-        panel = CountingPanel(config)
-        judge_collection(config, panel=panel)
-    return {name: (count.calls, count.chars) for name, count in panel.counts.items()}
+        judge_set = CountingJudgeSet(config)
+        judge_collection(config, judge_set=judge_set)
+    return {name: (count.calls, count.chars) for name, count in judge_set.counts.items()}
 
 
 def windows(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -17,6 +17,7 @@ from ...metrics.length import token_counter
 from ...programs.config.base import JudgeName
 from ...programs.config.sections import Config, CoverageConfig, DataConfig
 from ...programs.engine.dry_run import estimate_calls
+from ...programs.engine.judge_set import JudgeSet
 from ...programs.engine.making import (
     DATASHEET,
     STATISTICS,
@@ -30,7 +31,6 @@ from ...programs.engine.making import (
     sources,
     table,
 )
-from ...programs.engine.panel import Panel
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
@@ -54,7 +54,7 @@ PROGRAM = "build crux"  # in the manifest
 
 
 def build_crux(
-    path: Path, config: Config, *, quiet: bool = True, panel: Panel | None = None
+    path: Path, config: Config, *, quiet: bool = True, judge_set: JudgeSet | None = None
 ) -> dict[str, Any]:
     """Make a collection from summaries, in `config.run.out`.
 
@@ -66,7 +66,7 @@ def build_crux(
         path: JSONL of `id`, `documents` and `summary`; records/summaries.py.
         config: models, judges, coverage and run are used, program and data are not.
         quiet: draw no progress bar.
-        panel: judges that are open already; None: those of the config.
+        judge_set: judges that are open already; None: those of the config.
 
     Returns: the manifest that was written.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -76,13 +76,15 @@ def build_crux(
     config = _build_config(path, config)
 
     load = partial(_load_summaries, path, config.run.limit)
-    return run_build(_CruxBuild, load, config, quiet=quiet, panel=panel)
+    return run_build(_CruxBuild, load, config, quiet=quiet, judge_set=judge_set)
 
 
 def plan_build(path: Path, config: Config) -> list[Estimate]:
     """What a build will ask, see `estimate_calls`. Raises: InputError as the build does."""
     _build_config(path, config)
-    return estimate_calls(config, lambda alone, panel: build_crux(path, alone, panel=panel))
+    return estimate_calls(
+        config, lambda alone, judge_set: build_crux(path, alone, judge_set=judge_set)
+    )
 
 
 def _build_config(path: Path, config: Config) -> Config:
@@ -128,8 +130,8 @@ class _CruxBuild(Build):
 
     async def _topics(self, results: Results) -> list[BuiltTopic]:
         """The topics of which everything was made."""
-        panel, n = self.panel, self.config.coverage.n
-        writer = panel["request"]
+        judge_set, n = self.judge_set, self.config.coverage.n
+        writer = judge_set["request"]
 
         async def request(report: str) -> tuple[str, list[Provenance]]:
             text, call = await writer.write(report)
@@ -138,7 +140,7 @@ class _CruxBuild(Build):
         items = (Item({"topic_id": s.id}, (s.summary,)) for s in self._whole())
         requests = await self.made("request", "requests", request, items, results, StrictStr)
         items = (Item({"topic_id": s.id}, (s.summary, n)) for s in self._whole())
-        generate = panel["subquestions"].generate
+        generate = judge_set["subquestions"].generate
         questions = await self.made(
             "subquestions", "questions", generate, items, results, list[StrictStr]
         )
@@ -147,7 +149,7 @@ class _CruxBuild(Build):
             for s in self._whole()
             for number, text in enumerate(s.documents)
         )
-        split = panel["decontextualizer"].split
+        split = judge_set["decontextualizer"].split
         passages = await self.made(
             "decontextualizer", "passages", split, items, results, list[StrictStr]
         )

@@ -17,6 +17,7 @@ from ...programs.config.base import JudgeName
 from ...programs.config.sections import Config, DataConfig
 from ...programs.engine.dry_run import estimate_calls
 from ...programs.engine.journal import Count, make_object_type
+from ...programs.engine.judge_set import JudgeSet
 from ...programs.engine.making import (
     DATASHEET,
     STATISTICS,
@@ -30,7 +31,6 @@ from ...programs.engine.making import (
     sources,
     table,
 )
-from ...programs.engine.panel import Panel
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
@@ -84,7 +84,7 @@ def build_long2rag(
     config: Config,
     *,
     quiet: bool = True,
-    panel: Panel | None = None,
+    judge_set: JudgeSet | None = None,
 ) -> dict[str, Any]:
     """Make questions, and of documents their key points, in `config.run.out`.
 
@@ -101,7 +101,7 @@ def build_long2rag(
             when it is called again with documents.
         config: models, judges, long2rag, keypoints and run are used, program and data are not.
         quiet: draw no progress bar.
-        panel: judges that are open already; None: those of the config.
+        judge_set: judges that are open already; None: those of the config.
 
     Returns: the manifest that was written.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -111,14 +111,15 @@ def build_long2rag(
     config = build_config(topics, documents, config)
 
     load = partial(load_source, config)
-    return run_build(_Long2RagBuild, load, config, quiet=quiet, panel=panel)
+    return run_build(_Long2RagBuild, load, config, quiet=quiet, judge_set=judge_set)
 
 
 def plan_long2rag(topics: Path, documents: Path | None, config: Config) -> list[Estimate]:
     """What a build will ask, see `estimate_calls`. Raises: InputError as the build does."""
     build_config(topics, documents, config)
     return estimate_calls(
-        config, lambda alone, panel: build_long2rag(topics, documents, alone, panel=panel)
+        config,
+        lambda alone, judge_set: build_long2rag(topics, documents, alone, judge_set=judge_set),
     )
 
 
@@ -155,7 +156,7 @@ class _Long2RagBuild(Build):
     async def _scored(self, results: Results) -> list[ScoredSeed]:
         seeds, least = self.source.seeds, self.config.section(Long2RagConfig).least
         items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
-        score = self.panel["question_scorer"].scores
+        score = self.judge_set["question_scorer"].scores
         scores_by_seed = await self.made("question_scorer", "scores", score, items, results, SCORES)
         scored = []
         for seed in seeds:
@@ -178,7 +179,7 @@ class _Long2RagBuild(Build):
             for q in seeds
             for way in _WAYS
         ]
-        evolve = self.panel["question_evolver"].evolve
+        evolve = self.judge_set["question_evolver"].evolve
         evolved = await self.made(
             "question_evolver", "evolution", evolve, items, results, list[StrictStr]
         )
@@ -198,7 +199,7 @@ class _Long2RagBuild(Build):
 
     async def _split(self, questions: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
         """The questions with their sub-questions; those without are left out."""
-        judge = self.panel["question_decomposer"]
+        judge = self.judge_set["question_decomposer"]
 
         async def split(question: str) -> tuple[list[Any], list[Provenance]]:
             decomposed, calls = await judge.decompose(question)

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from ...programs.config.sections import Config
 from ...programs.engine.folders import find_inputs, relocate
+from ...programs.engine.judge_set import make_budget, open_cache
 from ...programs.engine.manifest import input_files, input_hashes, make_fingerprint, read_manifest
-from ...programs.engine.panel import make_budget, open_cache
 from ...programs.engine.results import MANIFEST, pretty
 from ...programs.inputs import RETRIEVAL_FILES, expand_runs
 from ...programs.run import judge_collection
@@ -30,7 +30,7 @@ from .replay import (
     RESULTS,
     About,
     EarlierRun,
-    ReplayPanel,
+    ReplayJudgeSet,
     StoredReplies,
     files_in,
     no_network,
@@ -225,9 +225,11 @@ def _judge_again(
 
         def run(run_config: Config) -> None:
             budget = make_budget(run_config)
-            panel = ReplayPanel(run_config, budget, stored, EarlierRun(before.models, replies))
+            judge_set = ReplayJudgeSet(
+                run_config, budget, stored, EarlierRun(before.models, replies)
+            )
             with no_network():
-                judge_collection(run_config, budget=budget, panel=panel)
+                judge_collection(run_config, budget=budget, judge_set=judge_set)
 
         run_again(config, again, run, inside)
     finally:

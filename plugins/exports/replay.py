@@ -22,8 +22,8 @@ from ...backends.gateway import Backend, Gateway, Reply
 from ...backends.prompt import Prompt
 from ...programs.config.sections import Config
 from ...programs.engine.folders import find_inputs
+from ...programs.engine.judge_set import JudgeSet, make_budget
 from ...programs.engine.manifest import read_manifest
-from ...programs.engine.panel import Panel, make_budget
 from ...programs.run import judge_collection
 from ...records.nuggets import read_nugget_banks, v3_row
 from ...records.reading.lines import hash_file, json_lines
@@ -232,7 +232,7 @@ class EarlierRun(NamedTuple):
     replies: ReplyCache | None
 
 
-class ReplayPanel(Panel):
+class ReplayJudgeSet(JudgeSet):
     """Answers from `stored`, replies by alias.
 
     Args:
@@ -321,7 +321,7 @@ def verify_folder(folder: Path) -> Verified:
             budget = make_budget(run_config)
             with no_network():
                 judge_collection(
-                    run_config, budget=budget, panel=ReplayPanel(run_config, budget, stored)
+                    run_config, budget=budget, judge_set=ReplayJudgeSet(run_config, budget, stored)
                 )
 
         now = run_again(inputs.config, again, run, inputs.moved)

@@ -26,7 +26,13 @@ from ...programs.config.base import program_names
 from ...programs.config.reading import load_config, name_settings
 from ...programs.config.sections import Config
 from ...programs.engine.dry_run import forecast_calls
-from ...programs.engine.panel import Panel, check_judges, check_prices, make_budget, open_cache
+from ...programs.engine.judge_set import (
+    JudgeSet,
+    check_judges,
+    check_prices,
+    make_budget,
+    open_cache,
+)
 from ...programs.protocols.table import choose
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
@@ -176,7 +182,7 @@ class Rounds:
         check_prices(self._config, names)
         check_judges(self._config, names)
         self._names = names
-        self._panel: Panel | None = None
+        self._judge_set: JudgeSet | None = None
         self._waiting: deque[_Job] = deque()
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, "nuggetjudge-rounds")
@@ -228,7 +234,7 @@ class Rounds:
 
     def _judge(self, jobs: Sequence[_Job]) -> list[list[Explained] | InputError]:
         """What each sample of a round is worth, judged as one evaluation in a folder of its own."""
-        panel = self._open_judges()
+        judge_set = self._open_judges()
         assert self._home is not None
         folder = Path(mkdtemp(dir=self._home))
         try:
@@ -240,7 +246,7 @@ class Rounds:
             config = self._make_config(data, folder)
             if not self._is_known:
                 self._check_measures(config)
-            result = judge_collection(config, panel=panel)
+            result = judge_collection(config, judge_set=judge_set)
             return self._read(result, jobs, config.coverage.eta)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -276,8 +282,10 @@ class Rounds:
         """Raise InputError if a run without a model lacks one of the measures."""
         measures: list[str] = []
 
-        def work(alone: Config, panel: Panel) -> None:
-            measures.extend(row.measure for row in judge_collection(alone, panel=panel).scores)
+        def work(alone: Config, judge_set: JudgeSet) -> None:
+            measures.extend(
+                row.measure for row in judge_collection(alone, judge_set=judge_set).scores
+            )
 
         forecast_calls(config, work)
         for name in self._measures:
@@ -291,17 +299,17 @@ class Rounds:
         of = ", ".join(self._given["program"])
         return InputError(f"measure {measure!r}: {of} gives {', '.join(there)}{hint}")
 
-    def _open_judges(self) -> Panel:
+    def _open_judges(self) -> JudgeSet:
         """The judges of all rounds, their cache and their budget; opened when first needed."""
-        if self._panel is None:
+        if self._judge_set is None:
             self._home = Path(mkdtemp(prefix="nuggetjudge-"))
             finalize(self, partial(shutil.rmtree, self._home, ignore_errors=True))
             config = self._config.change("run", out=self._home)
             cache = open_cache(config, self._names)
             if cache is not None:
                 finalize(self, cache.close)
-            self._panel = Panel(config, cache=cache, budget=make_budget(config))
-        return self._panel
+            self._judge_set = JudgeSet(config, cache=cache, budget=make_budget(config))
+        return self._judge_set
 
     def _make_config(self, data: Mapping[str, Path], out: Path) -> Config:
         ours = {**select_files(self._programs, data), **get_defaults(self._programs, data)}

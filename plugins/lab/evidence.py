@@ -252,8 +252,8 @@ def _plant_faults(
 async def _repair(
     session: Session, corpus: Corpus, planted: Sequence[tuple[Carried, Passage]]
 ) -> list[_Swap]:
-    agent = evidence_agent(session.config, session.panel, corpus)
-    support: ItemJudge = session.panel[SUPPORT]
+    agent = evidence_agent(session.config, session.judge_set, corpus)
+    support: ItemJudge = session.judge_set[SUPPORT]
 
     async def one(swapped: tuple[Carried, Passage]) -> _Swap:
         each, swap = swapped

@@ -14,7 +14,7 @@ from ...backends.config import Price
 from ...backends.errors import JudgeError
 from ...backends.loop import Stop, run_async
 from ...programs.config.sections import Config, DataConfig
-from ...programs.engine.panel import check_prices, make_budget
+from ...programs.engine.judge_set import check_prices, make_budget
 from ...programs.engine.spending import Estimate, show_alias
 from ...programs.run import forecast, models_asked
 from ...records.reading.problems import InputError

@@ -23,7 +23,7 @@ from ...programs.config.base import JudgeName
 from ...programs.config.reading import load_config
 from ...programs.config.sections import Config
 from ...programs.engine.dry_run import estimate_calls
-from ...programs.engine.panel import Panel
+from ...programs.engine.judge_set import JudgeSet
 from ...programs.engine.session import Session as Asking
 from ...programs.engine.session import run_session
 from ...programs.protocols.table import point_units
@@ -111,7 +111,9 @@ async def judge_citation(session: Session, sentence: str, passage: str, title: s
     item = {"sentence": sentence, "passage": passage, "title": title}
     config = session.alone((), {}, session.config.run.out)
     estimated = partial(
-        estimate_calls, config, lambda alone, panel: _ask_support(alone, item, panel=panel)
+        estimate_calls,
+        config,
+        lambda alone, judge_set: _ask_support(alone, item, judge_set=judge_set),
     )
     async with session.spending(await in_thread(estimated)) as part:
         outcome, judge = await in_thread(lambda: _ask_support(config, item, budget=part))
@@ -136,10 +138,10 @@ def _ask_support(
     item: dict[str, str],
     *,
     budget: Budget | None = None,
-    panel: Panel | None = None,
+    judge_set: JudgeSet | None = None,
 ) -> tuple[Verdict | Lost, ItemJudge]:
     async def ask(asking: Asking) -> tuple[Verdict | Lost, ItemJudge]:
-        judge: ItemJudge = asking.panel[JUDGE]
+        judge: ItemJudge = asking.judge_set[JUDGE]
         wanted = (*judge.inputs, *judge.optional)
         try:
             verdicts, _ = await judge.judged([{n: text for n, text in item.items() if n in wanted}])
@@ -147,7 +149,9 @@ def _ask_support(
             return Lost(error.reason, error.detail, error.raw), judge
         return verdicts[0], judge
 
-    return run_session(config, [JUDGE], ask, retry=False, quiet=True, budget=budget, panel=panel)
+    return run_session(
+        config, [JUDGE], ask, retry=False, quiet=True, budget=budget, judge_set=judge_set
+    )
 
 
 RUN = "answer"

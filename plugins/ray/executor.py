@@ -19,7 +19,7 @@ from ...backends.budget import Budget
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import task_group
 from ...programs.config.sections import Config, RunSection
-from ...programs.engine.panel import Panel
+from ...programs.engine.judge_set import JudgeSet
 from ...programs.engine.stage import Pending, Work
 from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, pip_install
@@ -52,14 +52,14 @@ class RayExecutor:
     Raises: InputError where Ray is not installed.
     """
 
-    def __init__(self, config: Config, panel: Panel, budget: Budget) -> None:
+    def __init__(self, config: Config, judge_set: JudgeSet, budget: Budget) -> None:
         # Read at the import: Ray's C++ takes SIGTERM for a crash, and aborts if the end takes 3 s.
         os.environ.setdefault("RAY_DISABLE_FAILURE_SIGNAL_HANDLER", "1")
         try:
             import ray.actor  # noqa: F401
         except ImportError:
             raise InputError(f"run.executor: ray needs Ray: {pip_install('ray')}") from None
-        self.panel = panel
+        self.judge_set = judge_set
         self.leases = Leases(budget)
         self.slots: list[_Slot] = []
         self._config = config
@@ -123,7 +123,7 @@ class _StageOnRay:
         self._executor, self._work, self._deal = executor, work, deal
         self._number = number
         self._leases = executor.leases
-        self._ask = pack(work.stage.ask, executor.panel)
+        self._ask = pack(work.stage.ask, executor.judge_set)
 
     async def finish(self) -> None:
         """Judge everything."""
@@ -158,7 +158,7 @@ class _StageOnRay:
         """Have the worker take up the stage, or the next one in its place."""
         while True:
             try:
-                trusted = sorted(self._executor.panel.trusted)
+                trusted = sorted(self._executor.judge_set.trusted)
                 begun = slot.handle.begin.remote(
                     self._number, self._ask, trusted, acts=self._work.stage.limits is not None
                 )

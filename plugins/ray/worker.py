@@ -1,4 +1,4 @@
-"""What runs in a Ray worker: an event loop, a Panel with its backends, and a pool of judgements."""
+"""What runs in a Ray worker: an event loop, judges and their backends, and a pool of judgements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...backends.budget import Budget, Seen, Usage
 from ...backends.cache import ReplyCache
 from ...judges.base import Judge
 from ...programs.config.sections import Config
-from ...programs.engine.panel import Panel, open_cache
+from ...programs.engine.judge_set import JudgeSet, open_cache
 from ...programs.engine.stage import Ask, Item, judge_item
 from ...records.judgements import Outcome
 from .sharing import Allowance
@@ -46,7 +46,7 @@ class Worker:
             os.chdir(folder)
         self._config = config
         self._cache: ReplyCache | None = None
-        self._panel: Panel | None = None
+        self._judge_set: JudgeSet | None = None
         self._budget = Budget()
         self._slots = asyncio.Semaphore(config.run.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -70,13 +70,13 @@ class Worker:
         # Ray may call out of order: that stage ended without this worker.
         if number <= self._number:
             return
-        if self._panel is None:
+        if self._judge_set is None:
             self._cache = open_cache(self._config)
-            self._panel = Panel(self._config, cache=self._cache, budget=self._budget)
-        self._panel.trust(trusted)
+            self._judge_set = JudgeSet(self._config, cache=self._cache, budget=self._budget)
+        self._judge_set.trust(trusted)
         if acts:
-            self._panel.keep_replies()
-        self._ask, self._number = unpack(ask, self._panel), number
+            self._judge_set.keep_replies()
+        self._ask, self._number = unpack(ask, self._judge_set), number
 
     async def exchange(
         self, stage: int, new: Sequence[tuple[int, Item]], allowance: Allowance
@@ -114,8 +114,8 @@ class Worker:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._panel is not None:
-            await self._panel.aclose()
+        if self._judge_set is not None:
+            await self._judge_set.aclose()
         if self._cache is not None:
             self._cache.close()
 
@@ -143,8 +143,8 @@ class Worker:
                 event.clear()
 
 
-def pack(ask: Ask, panel: Panel) -> bytes:
-    """What `unpacked` makes a function of that asks the judges of another panel.
+def pack(ask: Ask, judge_set: JudgeSet) -> bytes:
+    """What `unpacked` makes a function of that asks the judges of another judge_set.
 
     Bytes for a process of the same run, which code can be in: they are never kept.
     """
@@ -152,19 +152,19 @@ def pack(ask: Ask, panel: Panel) -> bytes:
 
     class Pickler(CloudPickler):  # type: ignore[misc]
         def persistent_id(self, obj: Any) -> Any:
-            return panel.name_of(obj) if isinstance(obj, Judge) else None
+            return judge_set.name_of(obj) if isinstance(obj, Judge) else None
 
     stream = io.BytesIO()
     Pickler(stream).dump(ask)
     return stream.getvalue()
 
 
-def unpack(ask: bytes, panel: Panel) -> Ask:
-    """The function, asking the judges of this panel."""
+def unpack(ask: bytes, judge_set: JudgeSet) -> Ask:
+    """The function, asking the judges of this judge_set."""
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, name: Any) -> Any:
-            return panel[name]
+            return judge_set[name]
 
     function: Ask = Unpickler(io.BytesIO(ask)).load()
     return function

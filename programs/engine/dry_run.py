@@ -23,7 +23,7 @@ from ..config.base import JudgeName
 from ..config.judge_sections import Seat, make_verifier
 from ..config.pipelines import AnyStep, CutStep, RankLlmStep
 from ..config.sections import Config, JudgeConfig
-from .panel import Panel
+from .judge_set import JudgeSet
 from .results import MANIFEST
 from .spending import Estimate, Forecast, PromptSizes, make_estimate
 
@@ -34,7 +34,7 @@ ASSUMED = (
 )
 
 
-class DryRunPanel(Panel):
+class DryRunJudgeSet(JudgeSet):
     """Judges with the prompts of their models, answered by the lexical judge and measured.
 
     Attributes:
@@ -93,7 +93,7 @@ class DryRunPanel(Panel):
 
 
 def estimate_calls(
-    config: Config, work: Callable[[Config, Panel], Any], here: Collection[JudgeName] = ()
+    config: Config, work: Callable[[Config, JudgeSet], Any], here: Collection[JudgeName] = ()
 ) -> list[Estimate]:
     """Estimate the calls and tokens of `work` without a model, cache or journal.
 
@@ -106,33 +106,35 @@ def estimate_calls(
         here: judges that are always asked one request at a time, at the full price, such as
             rerankers.
 
-    Returns: an estimate for each judge, or for each part of the work that asks it (`Panel.part`).
+    Returns: an estimate a judge, or a part of the work that asks it (`JudgeSet.part`).
     Raises: what the work raises.
     """
     return list(forecast_calls(config, work, here).judges)
 
 
 def forecast_calls(
-    config: Config, work: Callable[[Config, Panel], Any], here: Collection[JudgeName] = ()
+    config: Config, work: Callable[[Config, JudgeSet], Any], here: Collection[JudgeName] = ()
 ) -> Forecast:
     """Estimate the calls of each judge, as `estimate_calls`, and the steps of agents."""
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as folder:
         alone = _alone(config, Path(folder) / "out")
-        panel = DryRunPanel(alone)
-        work(alone, panel)
+        judge_set = DryRunJudgeSet(alone)
+        work(alone, judge_set)
         manifest = alone.run.out / MANIFEST
         made = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
-    in_parts = {name for name, part in panel.counts if part}
+    in_parts = {name for name, part in judge_set.counts if part}
     judges = [
         make_estimate(
             _asking(
-                config.here() if name in here else config, name, panel.settings.get((name, part))
+                config.here() if name in here else config,
+                name,
+                judge_set.settings.get((name, part)),
             ),
             name,
             prompts,
-            f"{panel[name].name} {part}" if part else name,
+            f"{judge_set[name].name} {part}" if part else name,
         )
-        for (name, part), prompts in panel.counts.items()
+        for (name, part), prompts in judge_set.counts.items()
         if part or prompts.calls or name not in in_parts
     ]
     return Forecast(judges, made.get("agents", {}))

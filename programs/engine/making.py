@@ -14,6 +14,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.writing import write_file
 from ..config.base import JudgeName
 from ..config.sections import Config
+from .judge_set import JudgeSet
 from .manifest import (
     check_not_input,
     input_hashes,
@@ -22,7 +23,6 @@ from .manifest import (
     make_manifest,
     read_manifest,
 )
-from .panel import Panel
 from .results import MANIFEST, Results, pretty
 from .session import Session, run_session
 from .stage import Item, Maker, makes
@@ -59,7 +59,7 @@ class Build(ABC):
         self.source = source
         self.session = session
         self.config = session.config
-        self.panel = session.panel
+        self.judge_set = session.judge_set
         self.problems = problems
         self.left_out: dict[str, LeftOut] = {}
         self._inputs = inputs
@@ -141,7 +141,7 @@ def run_build(
     *,
     quiet: bool,
     budget: Budget | None = None,
-    panel: Panel | None = None,
+    judge_set: JudgeSet | None = None,
 ) -> dict[str, Any]:
     """Open what a build needs and run it; the manifest that was written.
 
@@ -150,7 +150,7 @@ def run_build(
     Args:
         load: reads what the collection is made from.
         budget: shared with other programs; None: that of the config.
-        panel: judges that are open already; None: those of the config.
+        judge_set: judges that are open already; None: those of the config.
     """
     inputs = input_hashes(config)  # before they are read
     problems = Problems()
@@ -164,7 +164,7 @@ def run_build(
         return manifest
 
     return run_session(
-        config, kind.judges, build, retry=retry, quiet=quiet, budget=budget, panel=panel
+        config, kind.judges, build, retry=retry, quiet=quiet, budget=budget, judge_set=judge_set
     )
 
 

@@ -151,7 +151,7 @@ def _list_files(judge: JudgeConfig) -> list[Path]:
     named = (judge.state, judge.demonstrations, judge.prompt, texts, cascade)
     files = [path for path in named if path is not None]
     if judge.prompt is not None:
-        with suppress(InputError):  # the panel complains
+        with suppress(InputError):  # opening the judges complains
             files += read_instrument(judge.prompt).files[1:]
     return files
 
@@ -309,7 +309,7 @@ def make_manifest(
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
         "made_in": find_place(config.run.out),
-        "judges": session.panel.identities(),
+        "judges": session.judge_set.identities(),
         "answered_by": sorted(results.tokens_by),
         "data": data,
         **results.notes,

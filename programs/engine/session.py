@@ -30,7 +30,7 @@ from ...views.numbers import format_money, format_seconds
 from ..config.base import EXECUTORS, JudgeName
 from ..config.sections import Config
 from .journal import Journal
-from .panel import Panel, check_judges, check_models, check_prices, make_budget, open_cache
+from .judge_set import JudgeSet, check_judges, check_models, check_prices, make_budget, open_cache
 from .results import Results
 from .spending import Spending
 from .stage import Executor, Item, Stage, Tally, Work, find_unjudged, run_here
@@ -214,7 +214,7 @@ class Session:
     def __init__(
         self,
         config: Config,
-        panel: Panel,
+        judge_set: JudgeSet,
         budget: Budget,
         *,
         retry: bool,
@@ -222,9 +222,9 @@ class Session:
         asks: bool = True,
     ) -> None:
         self.config = config
-        self.panel = panel
+        self.judge_set = judge_set
         self.budget = budget
-        self._elsewhere = _executor(config, panel, budget)
+        self._elsewhere = _executor(config, judge_set, budget)
         self._retry = retry
         self._quiet = quiet
         self._asks = asks
@@ -244,26 +244,26 @@ class Session:
     async def judged(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
         """Judge what is missing of a stage; then its outcomes, in the order of its items."""
         run = self.config.run
-        identity = self.panel.fingerprint(stage.judges, stage.settings)
+        identity = self.judge_set.fingerprint(stage.judges, stage.settings)
         name = "offline" if run.offline else identity
         path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
         is_first = self._asks and not self._is_again
         if run.offline and is_first:  # replays the cache alone, not an earlier journal
             path.unlink(missing_ok=True)
         if stage.limits is not None:
-            self.panel.keep_replies()
+            self.judge_set.keep_replies()
         journal = Journal(
             path,
             retry=self._retry and is_first,
             final=() if is_first else frozenset(Reason),
             values=stage.values,
-            is_answered=self.panel.has_reply,
+            is_answered=self.judge_set.has_reply,
         )
         try:
             models = dict(m for judge in stage.judges for m in self.config.get_models(judge))
             aliases = models.keys()
             if journal.has_judged:
-                self.panel.trust(aliases)
+                self.judge_set.trust(aliases)
             usage = self.budget.usage
             with (
                 self.spending.stage(stage.name, [*models.values()], path, journal.size),
@@ -275,7 +275,7 @@ class Session:
                     in_flight=self._describe_in_flight,
                 ) as bar,
             ):
-                work = Work(stage, journal, bar, self.panel.settle_replies)
+                work = Work(stage, journal, bar, self.judge_set.settle_replies)
                 if not self._asks:
                     deque(work.left(), maxlen=0)  # looked up alone
                 elif self._elsewhere is None:
@@ -284,8 +284,8 @@ class Session:
                 else:
                     await self._elsewhere.run(work)
             if work.tally.judged:
-                self.panel.trust(aliases)
-            elif not (run.offline or run.executor == "batch" or aliases <= self.panel.trusted):
+                self.judge_set.trust(aliases)
+            elif not (run.offline or run.executor == "batch" or aliases <= self.judge_set.trusted):
                 _check_hope(stage.name, work.tally)
             self._failed += journal.failed
             entries = [self.config.model(alias) for alias in aliases]
@@ -330,7 +330,7 @@ class Session:
             await asyncio.sleep(2 * COMMIT_S)  # the replies of workers are on the disk then
         starts = range(0, len(self._failed), KEY_BYTES)
         keys = (bytes(self._failed[at : at + KEY_BYTES]) for at in starts)
-        answered = {*filter(self.panel.has_reply, keys)} - self._settled
+        answered = {*filter(self.judge_set.has_reply, keys)} - self._settled
         self._failed.clear()
         self._settled |= answered
         self._is_again = bool(answered)
@@ -340,7 +340,7 @@ class Session:
         """Let go of workers and connections."""
         if self._elsewhere is not None:
             await self._elsewhere.aclose()
-        await self.panel.aclose()
+        await self.judge_set.aclose()
 
 
 def run_session(
@@ -351,7 +351,7 @@ def run_session(
     retry: bool,
     quiet: bool,
     budget: Budget | None = None,
-    panel: Panel | None = None,
+    judge_set: JudgeSet | None = None,
     asks: bool = True,
 ) -> T:
     """Open what a command that asks judges needs, do its work, and close all.
@@ -359,7 +359,7 @@ def run_session(
     Args:
         judges: those that may be asked.
         budget: shared with other work; None: that of the config.
-        panel: judges that are open already; None: those of the config.
+        judge_set: judges that are open already; None: those of the config.
         asks: see Session.
 
     Raises: InputError for a limit in dollars without a price; what the work raises.
@@ -368,15 +368,15 @@ def run_session(
     cache = None
     if budget is None:
         budget = make_budget(config)
-    if panel is None and asks:
+    if judge_set is None and asks:
         check_prices(config, names)
         check_judges(config, names)
         check_models(config, names)
         cache = open_cache(config, names)
     try:
         is_asking = asks and not config.run.asks_elsewhere
-        panel = panel or Panel(config, cache=cache, budget=budget, asks=is_asking)
-        session = Session(config, panel, budget, retry=retry, quiet=quiet, asks=asks)
+        judge_set = judge_set or JudgeSet(config, cache=cache, budget=budget, asks=is_asking)
+        session = Session(config, judge_set, budget, retry=retry, quiet=quiet, asks=asks)
 
         async def whole() -> T:
             with trace_run(config.program):
@@ -403,7 +403,7 @@ def _check_hope(name: str, tally: Tally) -> None:
         raise EndpointUnusable(f"{what}\n`judge doctor` tells what is wrong with the model")
 
 
-def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:
+def _executor(config: Config, judge_set: JudgeSet, budget: Budget) -> Executor | None:
     if not config.run.asks_elsewhere or config.run.offline:
         return None
     [entry] = entry_points(group=EXECUTORS, name=config.run.executor)
@@ -412,5 +412,5 @@ def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:
     except Exception as error:  # another package's code may raise anything
         what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
         raise InputError(f"run.executor: {entry.value} {what}") from error
-    executor: Executor = kind(config, panel, budget)
+    executor: Executor = kind(config, judge_set, budget)
     return executor

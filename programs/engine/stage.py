@@ -21,7 +21,7 @@ from .journal import Journal, Values, make_values, verdicts_on
 if TYPE_CHECKING:
     from ...agents import Agent, Limits
     from ...judges import ItemJudge, Verdict
-    from .panel import Panel
+    from .judge_set import JudgeSet
 
 
 BREATH = 64  # items that need no waiting, such as lexical ones, between two looks at Ctrl-C
@@ -92,7 +92,7 @@ class Stage:
 
 def labels(
     name: str,
-    panel: Panel,
+    judge_set: JudgeSet,
     judge_name: JudgeName,
     items: Callable[[], Iterator[Item]],
     *,
@@ -104,7 +104,7 @@ def labels(
     ones that are known: a text each, or of one of them a list of the texts of the window. The
     outcome's `verdicts` are rows of label, score, ..., in order.
     """
-    judge: ItemJudge = panel[judge_name]
+    judge: ItemJudge = judge_set[judge_name]
 
     async def ask(item: Item) -> Outcome:
         verdicts, calls = await judge.judged(judge_inputs(judge, item), get_topic(item))
@@ -296,7 +296,7 @@ class Work:
 class Executor(Protocol):
     """Asks the judges in other processes: what an entry point `nuggetjudge.executors` names.
 
-    It is called with the config, the panel and the budget of a run whose `run.executor` is its
+    It is called with the config, its judges and the budget of a run whose `run.executor` is its
     name. This process reads the data and writes the journal and the results.
     """
 
@@ -367,7 +367,7 @@ def acts(
     The outcome has what the agent made under `made`, and its steps, which go to trace.jsonl.
 
     Args:
-        judges: those of the agent, which must be of the run's panel.
+        judges: those of the agent, which must be of the run's judge_set.
         made: the type of what is made, as pydantic checks types; Any: not checked.
         misfit: what of it cannot be made of an item; "" if nothing is wrong with it.
         settings: what decides, besides judges, corpus and limits, what is made.

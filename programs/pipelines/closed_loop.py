@@ -6,7 +6,7 @@ from ...backends.budget import Budget
 from ...records.reading.problems import InputError
 from ...records.writing import check_no_link
 from ..config.sections import Config
-from ..engine.panel import Panel
+from ..engine.judge_set import JudgeSet
 from ..protocols.table import choose
 from .generate import answers_file, generate
 from .retrieve import retrieve
@@ -25,7 +25,7 @@ def makes_answers(config: Config) -> bool:
 
 
 def run_closed_loop(
-    config: Config, budget: Budget, *, quiet: bool = True, panel: Panel | None = None
+    config: Config, budget: Budget, *, quiet: bool = True, judge_set: JudgeSet | None = None
 ) -> Config:
     """The config with the runs of its pipelines, and answers written from them, as its data.
 
@@ -37,7 +37,7 @@ def run_closed_loop(
 
     Args:
         budget: of the whole loop, the judging included.
-        panel: judges that are open already; None: those of the config.
+        judge_set: judges that are open already; None: those of the config.
 
     Raises: InputError if answers are wanted and there is no section for them; if more replies of
         rerankers are missing than may be, since judges would take the order that was kept for
@@ -49,7 +49,7 @@ def run_closed_loop(
     for name in (CONTEXTS, GENERATED):
         check_no_link(config.run.out / name)
     folder = config.run.out / CONTEXTS
-    manifest = retrieve(config, folder, quiet=quiet, budget=budget, panel=panel)
+    manifest = retrieve(config, folder, quiet=quiet, budget=budget, judge_set=judge_set)
     if manifest["limit_reached"]:
         raise InputError(f"rerankers: stopped at {manifest['limit_reached']}; {RAISE}")
     if manifest["share_missing"] > config.run.allow_missing:
@@ -61,6 +61,6 @@ def run_closed_loop(
         return config
     folder = config.run.out / GENERATED
     writing = config.change("run", out=folder).change("data", retrieval=runs)
-    made = generate(writing, quiet=quiet, budget=budget, panel=panel)
+    made = generate(writing, quiet=quiet, budget=budget, judge_set=judge_set)
     answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]
     return config.change("data", runs=(*config.data.runs, *answers))

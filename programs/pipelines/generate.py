@@ -22,6 +22,7 @@ from ..config.base import JudgeName
 from ..config.sections import NAME_BYTES, Config, CoverageConfig, DataConfig, GenerateConfig
 from ..engine.dry_run import estimate_calls
 from ..engine.journal import Count, make_list_type, make_object_type
+from ..engine.judge_set import JudgeSet
 from ..engine.making import (
     DATASHEET,
     STATISTICS,
@@ -36,7 +37,6 @@ from ..engine.making import (
     table,
 )
 from ..engine.manifest import read_manifest
-from ..engine.panel import Panel
 from ..engine.results import MANIFEST, Results
 from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
@@ -274,7 +274,11 @@ MADE = make_list_type(
 
 
 def generate(
-    config: Config, *, quiet: bool = True, budget: Budget | None = None, panel: Panel | None = None
+    config: Config,
+    *,
+    quiet: bool = True,
+    budget: Budget | None = None,
+    judge_set: JudgeSet | None = None,
 ) -> dict[str, Any]:
     """Write the answers of each retrieval run in `config.run.out`, as `answers/<run>.jsonl`.
 
@@ -288,7 +292,7 @@ def generate(
             run; program is not.
         quiet: draw no progress bar.
         budget: shared with other programs; None: that of the config.
-        panel: judges that are open already; None: those of the config.
+        judge_set: judges that are open already; None: those of the config.
 
     Returns: the manifest that was written; `statistics.runs` has the counts of each run.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -297,7 +301,7 @@ def generate(
     config = generate_config(config)
 
     load = partial(load_contexts, config)
-    return run_build(_Answers, load, config, quiet=quiet, budget=budget, panel=panel)
+    return run_build(_Answers, load, config, quiet=quiet, budget=budget, judge_set=judge_set)
 
 
 class _Answers(Build):
@@ -323,7 +327,7 @@ class _Answers(Build):
 
     async def _written(self, results: Results) -> dict[str, dict[str, int]]:
         """Write the answers of each run; what is in them, counted."""
-        contexts, writer = self.source, self.panel["answer_writer"]
+        contexts, writer = self.source, self.judge_set["answer_writer"]
         layout = self.config.generate.layout
 
         async def write(question: str, names: list[str], texts: list[str]) -> tuple[Any, Any]:
@@ -377,7 +381,7 @@ class _Answers(Build):
 def plan_generate(config: Config) -> list[Estimate]:
     """What the answers will take, see `estimate_calls`. Raises: InputError as `generate` does."""
     generate_config(config)
-    return estimate_calls(config, lambda alone, panel: generate(alone, panel=panel))
+    return estimate_calls(config, lambda alone, judge_set: generate(alone, judge_set=judge_set))
 
 
 def answers_file(run_id: str) -> str:

@@ -18,7 +18,7 @@ from ...retrieval.rerank.diversity import greedy_coverage
 from ...retrieval.rerank.windows import setwise_top, slide
 from ...retrieval.scored import Ranked, Scored, by_rank
 from ..config.pipelines import CoverageStep, ListwiseStep, SetwiseStep
-from ..engine.panel import Panel
+from ..engine.judge_set import JudgeSet
 from ..protocols.coverage.program import question_set
 
 MENDED = "list-wise replies that were no permutation, mended"
@@ -41,9 +41,9 @@ class JudgedSteps:
     """
 
     def __init__(
-        self, panel: Panel, questions: Mapping[str, QuestionSet], ratings: Ratings
+        self, judge_set: JudgeSet, questions: Mapping[str, QuestionSet], ratings: Ratings
     ) -> None:
-        self._panel = panel
+        self._judge_set = judge_set
         self._questions = questions
         self._ratings = ratings
         self.asked: Counter[str] = Counter()
@@ -72,7 +72,7 @@ class JudgedSteps:
     async def _listwise(
         self, step: ListwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
-        judge: ListwiseRanker = self._panel["listwise"]
+        judge: ListwiseRanker = self._judge_set["listwise"]
 
         async def order(indexes: Sequence[int]) -> Sequence[int]:
             passages = [texts[ranked[index].passage_id] for index in indexes]
@@ -89,7 +89,7 @@ class JudgedSteps:
     async def _setwise(
         self, step: SetwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
-        judge: SetwiseRanker = self._panel["setwise"]
+        judge: SetwiseRanker = self._judge_set["setwise"]
 
         async def best(indexes: Sequence[int]) -> int:
             passages = [texts[ranked[index].passage_id] for index in indexes]
@@ -128,7 +128,7 @@ class JudgedSteps:
             if (given := self._questions.get(topic.id)) is None:
                 self.counts["topics without sub-questions, left as they were"] += 1
             return given
-        judge: QuestionDecomposer = self._panel["question_decomposer"]
+        judge: QuestionDecomposer = self._judge_set["question_decomposer"]
         reply = await self._ask_and_count("sub-questions", judge.decompose(topic.question))
         return None if reply is None else question_set(topic.id, reply.subquestions)
 
@@ -136,7 +136,7 @@ class JudgedSteps:
         self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
     ) -> list[float | None]:
         """A rating a question; those that are given are not asked for."""
-        judge: ItemJudge = self._panel["answerability"]
+        judge: ItemJudge = self._judge_set["answerability"]
         known: Sequence[int] = ()
         if step.questions == "given":
             known = self._ratings.get(topic.id, {}).get(name, ())

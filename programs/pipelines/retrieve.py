@@ -39,8 +39,8 @@ from ..config.pipelines import (
 from ..config.sections import Config
 from ..engine.dry_run import estimate_calls
 from ..engine.folders import check_writable_file, check_writable_folder
+from ..engine.judge_set import JudgeSet, make_budget
 from ..engine.manifest import input_hashes, make_fingerprint, this_time
-from ..engine.panel import Panel, make_budget
 from ..engine.results import MANIFEST
 from ..engine.session import Session, run_session
 from ..engine.spending import Estimate
@@ -171,7 +171,7 @@ def retrieve(
     out: Path,
     *,
     quiet: bool = True,
-    panel: Panel | None = None,
+    judge_set: JudgeSet | None = None,
     budget: Budget | None = None,
 ) -> dict[str, Any]:
     """Run the pipelines of a config and write a TREC run of each.
@@ -183,7 +183,7 @@ def retrieve(
         config: `retrieve` or `pipelines`, `data`, models and judges are used.
         out: a file for one pipeline (.run, .trec or .txt), or a folder: `<name>.run` of each.
         quiet: draw no progress bar.
-        panel: the judges to ask; None: those of the config.
+        judge_set: the judges to ask; None: those of the config.
         budget: shared with other programs; None: that of the config.
 
     Returns: the manifest, which is written beside the file, or into the folder: settings, inputs,
@@ -213,7 +213,7 @@ def retrieve(
         indexes = Indexes(data.passages, data.index, Path(work), problems, encoders, quiet=quiet)
 
         async def judge(session: Session) -> _Retrieved:
-            judged = JudgedSteps(session.panel, questions, ratings)
+            judged = JudgedSteps(session.judge_set, questions, ratings)
             steps = RankingSteps(
                 config, topics, indexes, judged, required, budget, problems, quiet=quiet
             )
@@ -221,7 +221,7 @@ def retrieve(
             lost = {name: steps.not_made(pipeline) for name, pipeline in pipelines.items()}
             for name, ranked in rankings.items():
                 rankings[name] = ranked | {topic: [] for topic in lost[name]}
-            return _Retrieved(judged, steps, rankings, lost, session.panel.identities())
+            return _Retrieved(judged, steps, rankings, lost, session.judge_set.identities())
 
         judged, steps, rankings, lost, identities = run_session(
             config.here(),
@@ -230,7 +230,7 @@ def retrieve(
             retry=False,
             quiet=quiet,
             budget=budget,
-            panel=panel,
+            judge_set=judge_set,
         )
     written = {} if budget.reached else files.runs
     by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
@@ -275,7 +275,7 @@ def plan_retrieve(config: Config) -> list[Estimate]:
     """
     here = find_judges(read_pipelines(config))
     return estimate_calls(
-        config, lambda alone, panel: retrieve(alone, alone.run.out, panel=panel), here
+        config, lambda alone, judge_set: retrieve(alone, alone.run.out, judge_set=judge_set), here
     )
 
 

@@ -41,7 +41,7 @@ from .support import Labels, Support, labels_in
 
 if TYPE_CHECKING:
     from ...agents import Agent, Corpus
-    from ..engine.panel import Panel
+    from ..engine.judge_set import JudgeSet
 
 REPAIRED = ("support_precision_repaired", "support_recall_repaired")
 MEASURES = (*OUTCOMES, *REPAIRED)
@@ -134,7 +134,7 @@ class EvidenceSearch(Program):
             await Support().judge(run)
         path = labels or run.results.folder / f"{SUPPORT_FILE}.part"
         work = _Sentences(run, labels_in(path))
-        agent = evidence_agent(config, run.panel, run.corpus(config.evidence.pipeline))
+        agent = evidence_agent(config, run.judge_set, run.corpus(config.evidence.pipeline))
         judges = self.judges_of(config)
         stage = acts(self.name, judges, agent, work.items, made=_MADE)
         async with run.session.judged(stage, run.results) as outcome:
@@ -280,18 +280,18 @@ class _Sentences:
         return Item(ids, (*first, names, documents))
 
 
-def evidence_agent(config: Config, panel: Panel, corpus: Corpus) -> Agent:
-    """The agent of a config, with the judges of a panel."""
+def evidence_agent(config: Config, judge_set: JudgeSet, corpus: Corpus) -> Agent:
+    """The agent of a config, with the judges of a judge_set."""
     from ...agents.evidence import EvidenceAgent, Plan
 
     settings = config.evidence
     return EvidenceAgent(
         corpus,
-        support=panel[SUPPORT],
-        recheck=panel[RECHECK] if RECHECK in config.judges else None,
-        query_writer=panel["query_writer"],
-        contradiction=panel["contradiction"],
-        claim_extractor=panel["claim_extractor"],
+        support=judge_set[SUPPORT],
+        recheck=judge_set[RECHECK] if RECHECK in config.judges else None,
+        query_writer=judge_set["query_writer"],
+        contradiction=judge_set["contradiction"],
+        claim_extractor=judge_set["claim_extractor"],
         plan=Plan(
             settings.scope,
             settings.judged,

@@ -82,9 +82,9 @@ class Items(Program):
         """See Program."""
         collection, config = run.collection, run.config
         assert isinstance(collection, ItemCollection)
-        judge = run.panel.item_judge(config.items.judge or "")
+        judge = run.judge_set.item_judge(config.items.judge or "")
         calls = _Calls(collection, judge)
-        stage = labels(ITEMS, run.panel, config.items.name, calls.items, total=calls.total)
+        stage = labels(ITEMS, run.judge_set, config.items.name, calls.items, total=calls.total)
         async with run.session.judged(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
                 waiting: dict[int, dict[str, Any]] = {}  # for rows before them

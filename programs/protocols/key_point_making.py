@@ -124,7 +124,7 @@ async def _extract(
     documents: Mapping[str, Mapping[str, Passage]],
 ) -> dict[str, list[SourcedPoint] | None]:
     """The points of each document, with the spans that are not in it apart."""
-    extract = session.panel["keypoint_extractor"].extract
+    extract = session.judge_set["keypoint_extractor"].extract
     read = {topic: of_topic for topic, of_topic in documents.items() if topic in questions}
 
     def items() -> Iterator[Item]:
@@ -155,7 +155,7 @@ async def _merge(
     extracted: Mapping[str, Sequence[SourcedPoint] | None],
 ) -> dict[str, list[KeyPoint] | None]:
     """The points that a span of a document shows, merged; those without stay out."""
-    merge = session.panel["keypoint_merger"].merge
+    merge = session.judge_set["keypoint_merger"].merge
 
     def shown(topic_id: str) -> list[SourcedPoint]:
         return [point for point in extracted[topic_id] or () if point.spans]
@@ -193,7 +193,7 @@ async def _filter(
     verdicts: dict[str, dict[str, dict[str, Any] | None]]
     verdicts = {topic: {} for topic, points in merged.items() if points is not None}
     total = sum(len(points or ()) for points in merged.values())
-    stage = labels("filter", session.panel, "keypoint_filter", items, total=total)
+    stage = labels("filter", session.judge_set, "keypoint_filter", items, total=total)
     async with session.judged(stage, results) as outcome:
         for item in items():
             [verdict] = make_rows(outcome(item), 1)

@@ -413,7 +413,7 @@ async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
 
     n_with_text = run.collection.n_with_text
     total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
-    extract = run.panel["claim_extractor"].extract
+    extract = run.judge_set["claim_extractor"].extract
     stage = makes("claims", ("claim_extractor",), extract, items, made=list[StrictStr], total=total)
     claims: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
     for ids, made in await run.session.made(stage, run.results):
@@ -427,7 +427,7 @@ async def _precise(
     """By answer the verdicts on its claims, `yes` where one states a key point."""
     from ...judges.keypoints import number_key_points  # with which DSPy comes
 
-    size = run.panel["claim"].window
+    size = run.judge_set["claim"].window
     listed = {
         topic: number_key_points([point.text for point in points.key_points])
         for topic, points in sets.items()
@@ -442,7 +442,7 @@ async def _precise(
                 yield Item(ids, (listed[topic_id], window), len(window))
 
     verdicts: dict[AnswerId, list[dict[str, Any]]] = {answer: [] for answer in claims}
-    stage = labels("precision", run.panel, "claim", items)
+    stage = labels("precision", run.judge_set, "claim", items)
     async with run.session.judged(stage, run.results) as outcome:
         for item in items():
             of_answer = verdicts[item.ids["topic_id"], item.ids["run_id"]]

@@ -110,7 +110,7 @@ def _searcher(run: Run) -> NuggetSearcher:
 
     search = run.config.nugget_search
     settings = SearchSettings(rounds=search.rounds)
-    judges = {name: run.panel[name] for name in JUDGES}
+    judges = {name: run.judge_set[name] for name in JUDGES}
     corpus = run.corpus(search.pipeline)
     return NuggetSearcher(corpus, Limits(calls=search.calls), judges=judges, settings=settings)
 
@@ -130,7 +130,7 @@ async def _start(run: Run, passages: Passages) -> Start:
         return {topic: [n.text for n in bank.nuggets] for topic, bank in banks.items()}
     if setting == "none":
         return {}
-    nuggetizer, topics = run.panel["nuggetizer"], run.collection.topics
+    nuggetizer, topics = run.judge_set["nuggetizer"], run.collection.topics
 
     async def make(question: str, texts: list[str]) -> tuple[list[str], list[Provenance]]:
         nuggets, _, calls = await nuggetizer.create(question, texts)
@@ -151,7 +151,7 @@ async def _start(run: Run, passages: Passages) -> Start:
 
 async def _rate(run: Run, found: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
     """Rate, sort, keep, as of any nuggets."""
-    topics, importance = run.collection.topics, run.panel["importance"]
+    topics, importance = run.collection.topics, run.judge_set["importance"]
     keep = run.config.nuggets.keep
 
     async def rate(question: str, texts: list[str]) -> tuple[list[str], list[Provenance]]:

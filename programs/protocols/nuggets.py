@@ -378,7 +378,11 @@ async def _make_banks(
     Source: arXiv:2411.09607, the numbers of `NuggetsConfig`.
     """
     collection, results, numbers = run.collection, run.results, run.config.nuggets
-    nuggetizer, importance, keep = run.panel["nuggetizer"], run.panel["importance"], numbers.keep
+    nuggetizer, importance, keep = (
+        run.judge_set["nuggetizer"],
+        run.judge_set["importance"],
+        numbers.keep,
+    )
 
     async def make(question: str, passages: list[str]) -> tuple[dict[str, Any], list[Provenance]]:
         texts, n_cut, calls = await nuggetizer.create(question, passages)

@@ -38,7 +38,7 @@ from .tool_files import ToolFiles
 if TYPE_CHECKING:
     from ...agents import Corpus
     from ..config.pipelines import AnyStep
-    from ..engine.panel import Panel
+    from ..engine.judge_set import JudgeSet
     from ..engine.session import Session
 
 __all__ = [
@@ -80,9 +80,9 @@ class Run:
         return self.session.config
 
     @property
-    def panel(self) -> Panel:
+    def judge_set(self) -> JudgeSet:
         """The judges."""
-        return self.session.panel
+        return self.session.judge_set
 
     def notes(self) -> dict[str, Any]:
         """What the manifest will say that scores are made from."""

@@ -57,7 +57,7 @@ class Look(Generic[P]):
 
     def of(self, run: Run, points: Mapping[str, Sequence[P] | None]) -> Stage:
         """The stage: answer by answer, so that calls about one answer follow each other."""
-        size, n_with_text = run.panel[self.judge].window, run.collection.n_with_text
+        size, n_with_text = run.judge_set[self.judge].window, run.collection.n_with_text
 
         def items() -> Iterator[Item]:
             for answer in run.collection.answers():
@@ -66,14 +66,14 @@ class Look(Generic[P]):
 
         sizes = {topic: sum(map(self.takes, of_topic or ())) for topic, of_topic in points.items()}
         total = sum(n_with_text[topic] * -(-n // size) for topic, n in sizes.items())
-        return labels(self.stage, run.panel, self.judge, items, total=total)
+        return labels(self.stage, run.judge_set, self.judge, items, total=total)
 
     def windows(
         self, run: Run, answer: Answer, points: Sequence[P]
     ) -> Iterator[tuple[Sequence[int], Item]]:
         """The indices of the points of each call, and what is asked; of no text nothing is."""
         wanted = [index for index, point in enumerate(points) if self.takes(point)]
-        size, topic = run.panel[self.judge].window, run.collection.topics[answer.topic_id]
+        size, topic = run.judge_set[self.judge].window, run.collection.topics[answer.topic_id]
         for start in range(0, len(wanted) if answer.text.strip() else 0, size):
             window = wanted[start : start + size]
             ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}

@@ -193,7 +193,7 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
     if run.grades is not None:
         return run.grades
     collection = run.collection
-    judge: ItemJudge = run.panel["relevance"]
+    judge: ItemJudge = run.judge_set["relevance"]
     is_for_banks = "relevance" not in run.config.program
     banked = collection.banks or {} if is_for_banks else {}
 
@@ -210,7 +210,7 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
                     yield Item(ids, (*inputs, *judge.shown(texts)))
 
     grades: dict[str, dict[str, int | None]] = {}
-    stage = labels("relevance", run.panel, "relevance", items)
+    stage = labels("relevance", run.judge_set, "relevance", items)
     async with run.session.judged(stage, run.results) as outcome:
         with run.results.open(FILE) as rows:
             for item in items():

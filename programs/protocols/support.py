@@ -129,7 +129,7 @@ class Support(Program):
         collection, results = run.collection, run.results
         citations = run.config.support.citations
         most = 1 if citations == "first" else None if citations == "all" else citations
-        judge: ItemJudge = run.panel["support"]
+        judge: ItemJudge = run.judge_set["support"]
 
         def items() -> Iterator[Item]:
             for answer, passages in collection.cited_answers():
@@ -137,7 +137,7 @@ class Support(Program):
                     if sentence.makes_claim:
                         yield from _items(judge, answer, sentence, passages, most).values()
 
-        stage = labels("support", run.panel, "support", items, total=_total(collection, most))
+        stage = labels("support", run.judge_set, "support", items, total=_total(collection, most))
         async with run.session.judged(stage, results) as outcome:
             with results.open(FILE) as rows:
                 for answer, passages in collection.cited_answers():

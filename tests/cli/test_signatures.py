@@ -78,13 +78,13 @@ def test_what_a_parameter_does_not_take_is_refused(command, words, why):
         parsed(command, *words)
 
 
-def test_the_docstring_tells_of_each_under_its_panel(command):
+def test_the_docstring_tells_of_each_under_its_judge_set(command):
     text = command.get_help(command.context_class(command, info_name="tides"))
-    panels = {block.partition(":\n")[0]: block for block in text.split("\n\n")}
-    assert "port <file>" in panels["Arguments"]
-    assert "Where ships lie." in panels["Arguments"]
-    assert "--moons N" in panels["Options"]
-    assert "--dir <path>" in panels["Output"]
+    judge_sets = {block.partition(":\n")[0]: block for block in text.split("\n\n")}
+    assert "port <file>" in judge_sets["Arguments"]
+    assert "Where ships lie." in judge_sets["Arguments"]
+    assert "--moons N" in judge_sets["Options"]
+    assert "--dir <path>" in judge_sets["Output"]
     assert "Args" not in text
     assert "Example: tides Brest" in text
 

@@ -1,4 +1,4 @@
-"""Samples judged one by one, as harnesses ask: in rounds, by one panel, cache and budget."""
+"""Samples judged one by one, as harnesses ask: in rounds, by one judge_set, cache and budget."""
 
 import asyncio
 import copy

@@ -20,8 +20,8 @@ def test_agents(ray, tmp_path, files_of, monkeypatch, cached):
     seeking.with_seek()
     shipped, pack = [], ray_executor.pack
 
-    def packed(ask, panel):
-        shipped.append(pack(ask, panel))
+    def packed(ask, judge_set):
+        shipped.append(pack(ask, judge_set))
         return shipped[-1]
 
     monkeypatch.setattr(ray_executor, "pack", packed)

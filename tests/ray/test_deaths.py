@@ -16,7 +16,7 @@ from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.plugins.ray import executor as ray_executor
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.engine.judge_set import JudgeSet
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
@@ -145,8 +145,8 @@ def test_workers_that_take_too_long_to_close_are_ended_without_a_word(ray, monke
     async def end_at_once():
         asyncio.get_running_loop().set_exception_handler(lambda _, what: problems.append(what))
         config, budget = load_config(DEMO, {"run.workers": 1}), Budget()
-        panel = Panel(config, cache=None, budget=budget)
-        executor = ray_executor.RayExecutor(config, panel, budget)
+        judge_set = JudgeSet(config, cache=None, budget=budget)
+        executor = ray_executor.RayExecutor(config, judge_set, budget)
         executor._start()
         await executor.aclose()
         await asyncio.sleep(2)  # until Ray says that the worker died

@@ -38,8 +38,8 @@ def shipped(monkeypatch):
     """The bytes that workers got of each stage: a list that grows."""
     packs, pack = [], ray_executor.pack
 
-    def packed(ask, panel):
-        packs.append(pack(ask, panel))
+    def packed(ask, judge_set):
+        packs.append(pack(ask, judge_set))
         return packs[-1]
 
     monkeypatch.setattr(ray_executor, "pack", packed)

@@ -82,7 +82,7 @@ def probing_faults(
         tested: list[Tested] = []
         for name in judges:
             own = set_judge(asking.config, name, options.fields)
-            judge = asking.session.panel.item_judge(str(own.items.judge))
+            judge = asking.session.judge_set.item_judge(str(own.items.judge))
             if (form := find_form(judge)) is None:
                 asking.skipped.append(Skipped(judge.name, why_not(judge)))
                 continue
@@ -130,10 +130,10 @@ async def _outcomes(judge: ItemJudge, cases: Sequence[Case], asking: Asking) -> 
     """Of each case the outcomes of its items, unchanged (asked once for all cases) and changed."""
     unchanged = {item.cell: item for case in cases for item in case.items}
     in_order = sorted(unchanged.values(), key=lambda item: item.line)
-    asking.session.panel.part = "unchanged"
+    asking.session.judge_set.part = "unchanged"
     judged = await asking.outcomes(judge, in_order)
     base = {item.cell: outcome for item, outcome in zip(in_order, judged, strict=True)}
-    asking.session.panel.part = "faults"
+    asking.session.judge_set.part = "faults"
     rows = [row for number, case in enumerate(cases) for row in case.rows(number)]
     changed = iter(await asking.outcomes(judge, rows))
     return [

@@ -23,7 +23,7 @@ from ....judges.verdicts import Verdict
 from ....programs.config.base import JudgeName
 from ....programs.config.sections import Config
 from ....programs.engine.dry_run import estimate_calls
-from ....programs.engine.panel import Panel, check_prices
+from ....programs.engine.judge_set import JudgeSet, check_prices
 from ....programs.engine.results import MANIFEST
 from ....programs.engine.session import Session, run_session
 from ....programs.engine.spending import Estimate
@@ -144,14 +144,14 @@ class Asking:
     def part(self, name: str, what: str = "") -> Iterator[None]:
         """A part of the work, which is reported before it begins."""
         self.report(f"{name}: {what}" if what else name)
-        self.session.panel.part = name
+        self.session.judge_set.part = name
         before = replace(self.session.budget.usage)
         yield
         self.spent[name] = self.session.budget.usage.since(before)
 
     def item_judge(self) -> ItemJudge:
         """The judge of items of the config. Raises: InputError for one that asks others."""
-        own = self.session.panel.item_judge(str(self.config.items.judge))
+        own = self.session.judge_set.item_judge(str(self.config.items.judge))
         if not own.predictor:
             raise InputError(f"{own.name}: asks several judges, wanted one; probe each by itself")
         return own
@@ -225,8 +225,8 @@ class Probing:
         """What it would ask, part by part, and what it would leave out; see `estimate_calls`."""
         skipped: list[Skipped] = []
 
-        def dry_run(alone: Config, panel: Panel) -> None:
-            skipped.extend(self._finish(alone, lambda line: None, None, panel).skipped)
+        def dry_run(alone: Config, judge_set: JudgeSet) -> None:
+            skipped.extend(self._finish(alone, lambda line: None, None, judge_set).skipped)
 
         return estimate_calls(self.config.here(), dry_run), skipped
 
@@ -235,14 +235,14 @@ class Probing:
         config: Config,
         report: Report,
         costs: Sequence[Estimate] | None,
-        panel: Panel | None = None,
+        judge_set: JudgeSet | None = None,
     ) -> ProbeResult:
         async def work(session: Session) -> ProbeResult:
             return await self.work(Asking(session, report, self.problems, costs))
 
-        budget = None if panel is None else Budget()
+        budget = None if judge_set is None else Budget()
         job = (config.here(), self.judges, work)
-        return run_session(*job, retry=False, quiet=True, budget=budget, panel=panel)
+        return run_session(*job, retry=False, quiet=True, budget=budget, judge_set=judge_set)
 
 
 def set_judge(config: Config, judge: str, fields: Mapping[str, str]) -> Config:

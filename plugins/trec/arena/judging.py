@@ -79,7 +79,7 @@ async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting,
     by_topic: dict[str, list[Meeting]] = {}
     for meeting in in_topic_order(meetings, list(run.collection.topics)):
         by_topic.setdefault(meeting.topic_id, []).append(meeting)
-    judge: ItemJudge = run.panel[JUDGE]
+    judge: ItemJudge = run.judge_set[JUDGE]
     criteria = judge.optional_inputs(
         {"criteria": "\n".join(run.config.section(ArenaConfig).criteria)}
     )
@@ -97,7 +97,7 @@ async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting,
         return (item for _, both, _ in battles() for item in both)
 
     by_meeting = {}
-    stage = labels(STAGE, run.panel, JUDGE, items, total=2 * len(meetings))
+    stage = labels(STAGE, run.judge_set, JUDGE, items, total=2 * len(meetings))
     async with run.session.judged(stage, run.results) as outcome:
         for meeting, both, forfeit in battles():
             verdicts = [make_rows(outcome(item), 1)[0] for item in both]

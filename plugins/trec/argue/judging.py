@@ -50,7 +50,7 @@ class _Accepted(NamedTuple):
 async def judge_answers(run: Run, lists: Mapping[str, QuestionList], support: Labels) -> None:
     """Look for the accepted answers in each sentence of each report, and write all files."""
     work = _Work(run, lists)
-    stage = labels(STAGE, run.panel, JUDGE, work.items)
+    stage = labels(STAGE, run.judge_set, JUDGE, work.items)
     results = run.results
     async with run.session.judged(stage, results) as outcome:
         with results.open(LISTS) as rows:
@@ -73,7 +73,7 @@ class _Work:
     """The reports of a run, each with the windows of answers that are looked for in it."""
 
     def __init__(self, run: Run, lists: Mapping[str, QuestionList]) -> None:
-        self._run, self._window = run, run.panel[JUDGE].window
+        self._run, self._window = run, run.judge_set[JUDGE].window
         self._accepted = {
             topic: [
                 _Accepted(question, each) for question in of.questions for each in question.answers

@@ -37,7 +37,7 @@ STAGES: dict[CriterionKind, str] = {"three_way": "criteria", "binary": "binary_c
 async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
     """A rubric for each topic with documents; None where a judgement is missing."""
     collection, n = run.collection, run.config.section(RubricConfig).n
-    writer = run.panel["rubric_writer"]
+    writer = run.judge_set["rubric_writer"]
 
     async def make(question: str, documents: list[str]) -> tuple[Any, Sequence[Provenance]]:
         criteria, calls = await writer.make(question, documents, n)

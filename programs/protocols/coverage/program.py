@@ -173,7 +173,7 @@ class Coverage(Program):
         texts = CoverageTexts(collection, data)
 
         with ExitStack() as files:
-            says_why = run.panel["answerability"].says_why
+            says_why = run.judge_set["answerability"].says_why
             why = files.enter_context(run.results.open(WHY)) if says_why else None
 
             async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
@@ -270,7 +270,7 @@ async def _make_questions(run: Run) -> dict[str, QuestionSet]:
                 yield Item({"topic_id": topic_id}, (reports[topic_id], n))
 
     sets: dict[str, QuestionSet] = {}
-    generate = run.panel["subquestions"].generate
+    generate = run.judge_set["subquestions"].generate
     stage = makes("questions", ("subquestions",), generate, items, made=list[StrictStr])
     for ids, made in await run.session.made(stage, run.results):
         if made is not None:
@@ -300,7 +300,7 @@ async def rate(
         ratings: those that are there already; new ones are added.
         why: is given the new ratings for which the judge said why, each with its ids.
     """
-    size = session.panel["answerability"].window
+    size = session.judge_set["answerability"].window
     before = {topic: dict(of_topic) for topic, of_topic in ratings.items()}
 
     def earlier_row(topic_id: str, text_id: str) -> tuple[int, ...]:
@@ -323,7 +323,7 @@ async def rate(
     def items() -> Iterator[Item]:
         return (item for _, item in windows())
 
-    stage = labels(name, session.panel, "answerability", items)
+    stage = labels(name, session.judge_set, "answerability", items)
     async with session.judged(stage, results) as outcome:
         for window, item in windows():
             topic_id, text_id = item.ids["topic_id"], item.ids["passage_id"]
@@ -455,7 +455,7 @@ def _researcher(run: Run, corpus: Corpus) -> Researcher:
 
     n, hits = run.config.coverage.n, Limits().hits
     limits = Limits(calls=1 + n * hits, hits=hits)  # enough for all that a search gives
-    judges = {name: run.panel[name] for name in JUDGES}
+    judges = {name: run.judge_set[name] for name in JUDGES}
     return Researcher(corpus, limits, judges=judges, eta=run.config.coverage.eta, most=n)
 
 

@@ -9,7 +9,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.judges import Cascade
 from nuggetjudge.judges.combined.confidence import CascadeFile
-from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.engine.judge_set import JudgeSet
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -137,9 +137,9 @@ def test_what_a_limit_stopped_is_not_left_to_people(config):
 )
 def test_whatever_could_change_a_label_is_in_its_identity(config, change):
     def named(cascade):
-        panel = Panel(config(cascade), cache=None, budget=Budget())
-        assert isinstance(panel["support"], Cascade)
-        return panel.fingerprint(["support"])
+        judge_set = JudgeSet(config(cascade), cache=None, budget=Budget())
+        assert isinstance(judge_set["support"], Cascade)
+        return judge_set.fingerprint(["support"])
 
     assert named(CASCADE | change) != named(CASCADE) == named(dict(CASCADE))
 

@@ -268,7 +268,7 @@ def test_no_limit_key_or_executor_matters_and_nothing_is_asked(
 def test_what_the_lexical_judge_cannot_do_does_not_end_a_dry_run():
     allowed = []
     config = load_config(None, {"run.allow_missing": 0})
-    estimate_calls(config, lambda alone, panel: allowed.append(alone.run.allow_missing))
+    estimate_calls(config, lambda alone, judge_set: allowed.append(alone.run.allow_missing))
     assert allowed == [1.0]  # a closed loop ends where more is missing
 
 
@@ -276,7 +276,7 @@ def test_what_the_lexical_judge_cannot_do_does_not_end_a_dry_run():
 def test_what_ends_a_dry_run_leaves_no_folder(tmp_path, monkeypatch, error):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    def work(alone, panel):
+    def work(alone, judge_set):
         alone.run.out.mkdir()
         assert list(tmp_path.iterdir())
         raise error

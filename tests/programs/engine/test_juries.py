@@ -12,7 +12,7 @@ from nuggetjudge.backends.budget import Budget
 from nuggetjudge.judges import Jury, RelevanceJudge
 from nuggetjudge.programs.config.judge_sections import JudgeConfig, seats
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.engine.judge_set import JudgeSet
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.labels import read_labels
@@ -88,9 +88,9 @@ def _asked(request):
 )
 def test_whatever_could_change_a_label_is_in_its_identity(config, change):
     def named(jury):
-        panel = Panel(config(jury), cache=None, budget=Budget())
-        assert isinstance(panel["support"], Jury)
-        return panel.fingerprint(["support"])
+        judge_set = JudgeSet(config(jury), cache=None, budget=Budget())
+        assert isinstance(judge_set["support"], Jury)
+        return judge_set.fingerprint(["support"])
 
     assert named(JURY | change) != named(JURY) == named(dict(JURY))
 

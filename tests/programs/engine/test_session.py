@@ -10,7 +10,7 @@ from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.config import base
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine import session as sessions
-from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.engine.judge_set import JudgeSet
 from nuggetjudge.programs.engine.results import Results
 from nuggetjudge.programs.engine.session import Session
 from nuggetjudge.programs.engine.stage import Item, Stage
@@ -49,10 +49,10 @@ def judged(tmp_path):
         flags = {f"run.{name}": value for name, value in run_settings.items()}
         config = load_config(None, {"run.out": tmp_path / "out", **flags})
         budget = Budget()
-        panel = Panel(config, cache=None, budget=budget)
+        judge_set = JudgeSet(config, cache=None, budget=budget)
         for name in judges:
-            _ = panel[name]  # built, as a program does before it judges
-        session = Session(config, panel, budget, retry=retry, quiet=True)
+            _ = judge_set[name]  # built, as a program does before it judges
+        session = Session(config, judge_set, budget, retry=retry, quiet=True)
         stage = Stage("some", judges, lambda: iter(items), judge.ask, settings)
 
         async def go():
@@ -100,8 +100,8 @@ def test_what_was_made_comes_in_order_by_its_ids_and_none_where_it_was_not(tmp_p
         return LOST if topic == "t1" else Judged({"made": topic.upper()}, (CALL,))
 
     config, budget = load_config(None, {"run.out": tmp_path / "out"}), Budget()
-    panel = Panel(config, cache=None, budget=budget)
-    session = Session(config, panel, budget, retry=False, quiet=True)
+    judge_set = JudgeSet(config, cache=None, budget=budget)
+    session = Session(config, judge_set, budget, retry=False, quiet=True)
 
     async def go():
         with Results(tmp_path / "out", []) as results:
@@ -175,7 +175,7 @@ def test_an_endpoint_that_fails_at_all_of_a_stage_ends_the_run_and_one_that_repl
 class Elsewhere:
     """An executor of another package: gives the same answer to all."""
 
-    def __init__(self, config, panel, budget):
+    def __init__(self, config, judge_set, budget):
         assert config.run.workers == 3
 
     async def run(self, work):

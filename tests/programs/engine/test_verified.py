@@ -11,7 +11,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.cli.app import app
 from nuggetjudge.programs.analysis.agree_labels import measure_verification
-from nuggetjudge.programs.engine.panel import Panel, check_prices
+from nuggetjudge.programs.engine.judge_set import JudgeSet, check_prices
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
 
@@ -102,9 +102,9 @@ def test_a_failed_verification_is_unjudged_and_asked_again(config, says, server)
 )
 def test_whoever_verifies_and_when_is_in_the_identity(config, change):
     def fingerprint(verify):
-        panel = Panel(config(verify), cache=None, budget=Budget())
-        assert panel["support"]
-        return panel.fingerprint(["support"])
+        judge_set = JudgeSet(config(verify), cache=None, budget=Budget())
+        assert judge_set["support"]
+        return judge_set.fingerprint(["support"])
 
     assert fingerprint(VERIFY | change) != fingerprint(VERIFY) == fingerprint(dict(VERIFY))
 

@@ -367,9 +367,9 @@ def test_the_ratings_of_a_topic_are_asked_for_at_once(folder):
         grade = 5 if "clay" in pairs[0]["context"] else 0
         return [SimpleNamespace(label=str(grade)) for _ in pairs], None
 
-    panel = {"answerability": SimpleNamespace(window=5, verdicts=verdicts)}
+    judge_set = {"answerability": SimpleNamespace(window=5, verdicts=verdicts)}
     question = question_set("t", ["what is it of?"])
-    steps = JudgedSteps(panel, {"t": question}, {})
+    steps = JudgedSteps(judge_set, {"t": question}, {})
     ranked = [Scored(name, 1.0) for name in BY_BM25]
     step = CoverageStep(step="coverage", questions="given")
     reranked = asyncio.run(steps.rerank(step, Topic(id="t", text="dam"), ranked, PASSAGES))

@@ -25,7 +25,7 @@ class Answers(Collection):
 def test_a_stage_has_as_many_items_as_its_bar_says(n_points):
     points = {"t": [Nugget(id=f"n{i}", text=f"Fact {i}.") for i in range(n_points)]}
     data = Answers(TOPICS, [], n_with_text=Counter(t=2))
-    run = SimpleNamespace(panel={"assigner": NuggetAssigner(window=2)}, collection=data)
+    run = SimpleNamespace(judge_set={"assigner": NuggetAssigner(window=2)}, collection=data)
     stage = LOOK.of(run, points)
     assert len(list(stage.items())) == stage.total == 2 * [0, 1, 1, 2, 2][n_points]
 

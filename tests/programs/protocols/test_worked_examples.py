@@ -5,17 +5,17 @@ import asyncio
 import pytest
 
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.panel import Panel, make_budget
+from nuggetjudge.programs.engine.judge_set import JudgeSet, make_budget
 from nuggetjudge.records.reading.problems import InputError
 
 
 def judge_of(name, **settings):
     """The judge as a config makes it, and its identity."""
     config = load_config(None, {"models.default.model": "openai/mock", **settings})
-    panel = Panel(config, cache=None, budget=make_budget(config), asks=False)
-    judge = panel[name]
-    asyncio.run(panel.aclose())
-    return judge, panel.identities()[name]
+    judge_set = JudgeSet(config, cache=None, budget=make_budget(config), asks=False)
+    judge = judge_set[name]
+    asyncio.run(judge_set.aclose())
+    return judge, judge_set.identities()[name]
 
 
 @pytest.mark.parametrize(

@@ -52,10 +52,10 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
 
     Neither keys nor endpoints are needed, and nothing is asked.
     """
-    panel = Panel(config, cache=None, budget=make_budget(config), asks=False)
+    judge_set = JudgeSet(config, cache=None, budget=make_budget(config), asks=False)
     for name in judges:
         if config.judge(name).has_files or config.judge(name).verify is not None:
-            panel[name]
+            judge_set[name]
 
 
 def list_sparing_inputs(name: JudgeName) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def make_budget(config: Config) -> Budget:
     return Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
 
 
-class Panel:
+class JudgeSet:
     """Opens each model once and builds each judge once, when it is first asked for by name.
 
     Args:
@@ -149,11 +149,11 @@ class Panel:
         self._config = self._config.with_judge(name, settings)
 
     def name_of(self, judge: Judge) -> JudgeName:
-        """The name of a judge of this panel. Raises: ValueError if it is none."""
+        """The name of a judge of this judge_set. Raises: ValueError if it is none."""
         for name, built in self._judges.items():
             if built is judge:
                 return name
-        raise ValueError(f"{type(judge).__name__} is no judge of this panel")
+        raise ValueError(f"{type(judge).__name__} is no judge of this run")
 
     def backend(self, alias: str) -> Backend:
         """What answers for an entry of `models:`. Raises: InputError if there is none."""
