@@ -173,5 +173,6 @@ def test_a_kill_repeats_no_finished_request_and_changes_no_byte(
         assert judge(*command, "--out", "killed").code == 0
         asked = Counter(json.dumps(each.body, sort_keys=True) for each in server.requests)
     assert len(asked) == n_whole
-    assert asked.total() - n_whole <= 2 * 2  # those under way at each kill
+    # At each kill: 2 under way, and the replies of the last 0.2 s, which are not committed yet.
+    assert asked.total() - n_whole <= 2 * (2 + 2 * 0.2 / 0.05)
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
