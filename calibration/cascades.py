@@ -173,20 +173,20 @@ def _steps(raw: Floats, right: Bools) -> tuple[list[float], list[float]]:
 
 
 SHARES = tuple(i / 10 for i in range(11))
-CHEAP, RANDOM, PANEL, DEAR = "confidence", "random", "panel", "dear"
+CHEAP, RANDOM, PANEL, EXPENSIVE = "confidence", "random", "panel", "expensive"
 
 
 @dataclass(frozen=True)
 class Point:
-    """Labels of which a share was given by the dear judge, beside people's.
+    """Labels of which a share was given by the expensive judge, beside people's.
 
     Attributes:
         way: `confidence`: the least sure went on; `random`: any, of the first stage; `random NAME`:
-            of its first judge alone; `panel`: none, all cheap judges' median; `dear`: all.
+            of its first judge alone; `panel`: none, all cheap judges' median; `expensive`: all.
         share: that went on, in [0, 1]. n, n_unlabelled: items with a label, and without (expected).
         kappa, linear, quadratic: the last two None without an order. accuracy, binary: share that
             is the same, and kappa, on two sides of the cut; None without one.
-        less_dear: the objective less that of the dear judge alone.
+        minus_expensive: the objective less that of the expensive judge alone.
         calls: for an item, on average.
     """
 
@@ -199,7 +199,7 @@ class Point:
     quadratic: Interval | None
     accuracy: Interval | None
     binary: Interval | None
-    less_dear: Interval
+    minus_expensive: Interval
     calls: float
 
 
@@ -224,8 +224,8 @@ class _Curve:
         self.k = len(stored.scale.labels)
         self.n_cheap = max(1, len(stored.members))
         everywhere = np.ones(len(stored.truth))
-        self.dear = self._counts(stored.cheap, everywhere)
-        self.of_dear = self._drawn(self.dear)
+        self.expensive = self._counts(stored.cheap, everywhere)
+        self.of_expensive = self._drawn(self.expensive)
 
     def all(self, shares: Sequence[float]) -> list[Point]:
         """See `curve`."""
@@ -243,12 +243,12 @@ class _Curve:
         none = np.zeros(n)
         if len(stored.members) > 1:
             points.append(self._point(PANEL, 0.0, stored.panel, none, self.n_cheap))
-        return [*points, self._point(DEAR, 1.0, stored.cheap, none + 1, 0)]
+        return [*points, self._point(EXPENSIVE, 1.0, stored.cheap, none + 1, 0)]
 
     def _counts(self, cheap: Codes, goes: Floats) -> Floats:
         stored, n_topics = self.stored, self.sample.draws.shape[1]
         at = self.sample.topic_of
-        return count_mixed_labels(stored.truth, cheap, stored.dear, goes, at, n_topics, self.k)
+        return count_mixed_labels(stored.truth, cheap, stored.expensive, goes, at, n_topics, self.k)
 
     def _point(self, way: str, share: float, cheap: Codes, goes: Floats, n_cheap: int) -> Point:
         counts = self._counts(cheap, goes)
@@ -266,7 +266,9 @@ class _Curve:
             quadratic=self._interval(figures["quadratic"]) if ordered else None,
             accuracy=self._interval(figures["accuracy"], SHARE) if "accuracy" in figures else None,
             binary=self._interval(figures["binary"]) if "binary" in figures else None,
-            less_dear=self._interval(figures[name] - self.of_dear[name], SIGNED_DIFFERENCE),
+            minus_expensive=self._interval(
+                figures[name] - self.of_expensive[name], SIGNED_DIFFERENCE
+            ),
             calls=n_cheap + share,
         )
 

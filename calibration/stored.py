@@ -35,7 +35,8 @@ class Stored:
         how: what the members' votes become. names: of the first stage's judges, as they were given.
         seen: (n,) what the first stage said; None: no label.
         panel: (n,) the median of the members' votes, of labels without order the commonest.
-        votes: (n, m) by each of `names`. cheap, dear, truth: (n,) labels of the first stage, of the
+        votes: (n, m) by each of `names`.
+        cheap, expensive, truth: (n,) labels of the first stage, of the
             next (of people: theirs), and of people. dear_name: of the next.
         has_texts: whether lexical scores and lengths are known.
         models: by member, "" for a single judge, who answered, where that is known.
@@ -53,7 +54,7 @@ class Stored:
     votes: Codes = field(repr=False)
     panel: Codes = field(repr=False)
     cheap: Codes = field(repr=False)
-    dear: Codes = field(repr=False)
+    expensive: Codes = field(repr=False)
     truth: Codes = field(repr=False)
     dear_name: str
     has_texts: bool
@@ -69,7 +70,7 @@ class Stored:
     @property
     def next_right(self) -> NDArray[np.bool_]:
         """(n,) the same of the next one's label."""
-        return self._right(self.dear)
+        return self._right(self.expensive)
 
     def _right(self, labels: Codes) -> NDArray[np.bool_]:
         pairs = zip(labels.tolist(), self.truth.tolist(), strict=True)
@@ -90,14 +91,14 @@ def read_stored(
     cut: str | None = None,
     judge: str | None = None,
 ) -> Stored:
-    """The labels of people with those of judges, of which the last is the dear one.
+    """The labels of people with those of judges, of which the last is the expensive one.
 
     Args:
         results: folders or files of judgements, one of each judge, or one with the votes of
             several. The results of a jury are one stage, with its votes.
         votes, members: the field of one file's rows that holds member -> label, and which of them
             in which order; all by default.
-        to_people: what the first stage is not sure of goes to people, so that no result is dear.
+        to_people: uncertain items go to people, so that no result is of an expensive judge.
         how: what several cheap judges' labels become.
         cut: a label; labels differ only on two sides of it.
         judge: a name or YAML file, where the kind of labels does not say it.
@@ -120,7 +121,9 @@ def read_stored(
     indices = [ballots.members.index(name) for name in names]
     cheap = indices if to_people else indices[:-1]
     if not cheap:
-        raise InputError(f"{results[0]}: wanted a cheap judge and a dear one, got {names[0]} alone")
+        raise InputError(
+            f"{results[0]}: wanted a cheap judge and an expensive one, got {names[0]} alone"
+        )
     ballots = ballots.at(ballots.truth != NONE)
     if not len(ballots.cells):
         raise InputError(f"{labels}: no label of an item of {results[0]}; do their ids agree?")
@@ -142,7 +145,7 @@ def read_stored(
         votes=ballots.votes[:, cheap],
         panel=_panel(stage, ballots),
         cheap=stage.labels,
-        dear=ballots.truth if to_people else ballots.votes[:, indices[-1]],
+        expensive=ballots.truth if to_people else ballots.votes[:, indices[-1]],
         truth=ballots.truth,
         dear_name=PEOPLE if to_people else ballots.members[indices[-1]],
         has_texts=bool(texts),

@@ -377,7 +377,7 @@ async def aevaluate(
 
 
 def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | None]:
-    """Where everything goes; a temporary folder has a number, by which runs are told apart."""
+    """Where everything goes; a temporary folder has a number, which distinguishes runs."""
     if out is not None:
         return Path(out), None
     temporary = TemporaryDirectory(prefix="nuggetjudge-")

@@ -211,19 +211,25 @@ def escalate_least_confident(confidence: Sequence[float] | Floats, share: float)
 
 
 def count_mixed_labels(
-    truth: Codes, cheap: Codes, dear: Codes, goes: Floats, topic_of: Codes, n_topics: int, k: int
+    truth: Codes,
+    cheap: Codes,
+    expensive: Codes,
+    goes: Floats,
+    topic_of: Codes,
+    n_topics: int,
+    k: int,
 ) -> Floats:
     """Count (human label, final label) by topic; each item is judged again with a probability.
 
     Args:
-        truth: (n,) codes 0..k-1. cheap, dear: (n,) codes, -1: no label, in the last column.
-        goes: (n,) chance in [0, 1] that the dear one's label is given.
+        truth: (n,) codes 0..k-1. cheap, expensive: (n,) codes, -1: no label, in the last column.
+        goes: (n,) chance in [0, 1] that the expensive one's label is given.
 
     Returns: (n_topics, k, k + 1) expected counts.
     """
     counts = np.zeros((n_topics, k, k + 1))
     np.add.at(counts, (topic_of, truth, cheap), 1 - goes)  # -1 is the last
-    np.add.at(counts, (topic_of, truth, dear), goes)
+    np.add.at(counts, (topic_of, truth, expensive), goes)
     return counts
 
 

@@ -16,7 +16,7 @@ LEAST = 1e-15  # the probability that log loss takes for 0
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Items with probabilities from `low` to `high`: what they foretold and what happened.
+    """Items with probabilities from `low` to `high`: what was predicted and what happened.
 
     Attributes:
         n: items in the bin, >= 1.

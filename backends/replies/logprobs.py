@@ -47,7 +47,7 @@ def find_label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str
     """Where a reply's JSON schema wants labels: their plain forms, by output field or key of a map.
 
     Labels are enums and whole numbers from 0 up, of at most MOST_GRADES values. Labels that
-    differ in case, white space, `_` and `-` only cannot be told apart and are left out.
+    differ in case, white space, `_` and `-` only are ambiguous and left out.
     """
     parts: dict[LabelPath, Any] = {}
     for name, part in schema["properties"].items():

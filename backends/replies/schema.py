@@ -261,7 +261,7 @@ def _strict(kind: Any) -> Any:
     """The type with its numbers strict: "2", 2.0 and true are not the grade 2 or 1.
 
     A TypedDict stands for an object with exactly its keys; several that begin with a literal each
-    are told apart by it.
+    are distinguished by it.
     """
     kind, _ = unwrap(kind)  # a text that is longer than it should be is read all the same
     if kind in (int, float, bool):

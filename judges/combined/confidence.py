@@ -128,7 +128,7 @@ class Chance(Row):
     """P(the label is right): a logistic curve of features, and what became of its values.
 
     `curve`: from the logistic value to the share that was right, on topics that it was not fitted
-    to; it rises throughout between its ends, so that no two values are told apart in vain.
+    to; it rises throughout between its ends, so that different values stay different.
     """
 
     weights: dict[str, Finite]

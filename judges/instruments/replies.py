@@ -28,7 +28,7 @@ _ENDS = _CLOSES + r"(?![.,/:-]\d)(?:[ \t]*(?:$|[.,;:()|#\r\n])|[ \t]+[-–—])"
 class Labels:
     """The words that a reply may use, and the label that each stands for.
 
-    Case, white space, `_` and `-` do not tell words apart. Numbers are told apart by value.
+    Words that differ in case, white space, `_` and `-` only are one word. Numbers go by value.
 
     Raises: ValueError for two words that differ in nothing else and stand for two labels.
     """

@@ -190,7 +190,7 @@ def _wider(interval: Interval, by: float) -> Interval:
     return Interval(interval.value, low, high, interval.n_topics, interval.level)
 
 
-# Columns that explain each other up to this share are one: their effects cannot be told apart.
+# Columns that explain each other up to this share are one: their effects cannot be separated.
 _SAME = 1e-9
 
 
@@ -231,7 +231,7 @@ def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fi
         columns: (n, k); a constant is one only if it is among them.
         topics: (n,) of each row; rows of one topic are not independent.
 
-    Returns: None where the columns cannot be told apart: one of them is constant beside another,
+    Returns: None where the columns cannot be separated: one of them is constant beside another,
         or a sum of others, or there are fewer rows than columns.
     Raises: ValueError if lengths differ.
 

@@ -58,8 +58,7 @@ def compare_runs(
 
     Args:
         sources: results folders, files of judgements or files of scores by topic. A run that
-            two sources have is told apart as `run@source`. Of two sources the topics count that
-            both have.
+            two sources have is named `run@source`. Only topics that both sources have count.
         runs: which to compare, the first less the second; all by default, in the order of the
             sources; with more than two the better less the worse.
         measures: which to compare; by default all, and with more than two runs `PRIMARY`.

@@ -25,11 +25,11 @@ def test_the_least_sure_go_first_and_equals_share_what_is_left():
 
 def test_expected_counts_are_the_mean_of_draws():
     rng = np.random.default_rng(0)
-    truth, cheap, dear = rng.integers(0, 3, (3, 40))
+    truth, cheap, expensive = rng.integers(0, 3, (3, 40))
     goes, topic_of = np.full(40, 0.3), np.arange(40) % 2
-    expected = count_mixed_labels(truth, cheap, dear, goes, topic_of, 2, 3)
+    expected = count_mixed_labels(truth, cheap, expensive, goes, topic_of, 2, 3)
     drawn = [
-        count_mixed_labels(truth, cheap, dear, rng.random(40) < 0.3, topic_of, 2, 3)
+        count_mixed_labels(truth, cheap, expensive, rng.random(40) < 0.3, topic_of, 2, 3)
         for _ in range(2000)
     ]
     assert np.mean(drawn, 0) == pytest.approx(expected, abs=0.2)

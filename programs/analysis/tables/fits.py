@@ -176,7 +176,12 @@ def _reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {n:,}" for reason, n in counts.items())
 
 
-_LEAST_SURE, _AT_RANDOM, _PANEL, _BETTER = "confidence", "random", "panel", "dear"  # ways of points
+_LEAST_SURE, _AT_RANDOM, _PANEL, _BETTER = (
+    "confidence",
+    "random",
+    "panel",
+    "expensive",
+)  # ways of points
 
 
 def make_cascade_view(report: _Report) -> View:
@@ -258,10 +263,10 @@ def _curve_verdict(report: _Report) -> str:
     (alone,) = (point[name] for point in _points(report, _BETTER))
     if not points:
         return f"{better} about all items: {name_figure(name)} {write_estimate(alone)}."
-    worse = [point for point in points if compare_with_zero(point["less_dear"]) < 0]
+    worse = [point for point in points if compare_with_zero(point["minus_expensive"]) < 0]
     last = max((point["share"] for point in worse), default=-1.0)
     enough = [point for point in points if point["share"] > last]
-    if points[0]["less_dear"]["low"] is None:
+    if points[0]["minus_expensive"]["low"] is None:
         enough, outcome = [], ""
     elif enough:
         outcome = f": not significantly worse than {better} alone"
@@ -314,7 +319,7 @@ def _curve(report: _Report, has_all: bool) -> Table:
         cells: list[Cell] = [f"{point['share']:.0%}", point[name]["value"]]
         cells.append(get_interval(point[name]))
         cells += [_value(random[way].get(point["share"], {}).get(name)) for way in drawn]
-        cells += [point["less_dear"]["value"], get_interval(point["less_dear"])]
+        cells += [point["minus_expensive"]["value"], get_interval(point["minus_expensive"])]
         cells += [_value(point["kappa"]), _value(point["linear"])] * has_others
         cells += [_value(point["accuracy"]), _value(point["binary"])] * has_cut
         rows.append(Row([*cells, _cost(point, report)]))

@@ -50,7 +50,11 @@ def test_at_half_the_dear_calls_disagreement_is_better_than_chance(pairs):
     assert points["random RMITIR-llama38b", 0.5][0] == pytest.approx(0.472, abs=5e-4)
     assert points["random", 0.5][0] == pytest.approx(0.501, abs=5e-4)
     assert points["panel", 0.0][0] == pytest.approx(0.453, abs=5e-4)
-    assert points["confidence", 1.0][0] == points["dear", 1.0][0] == pytest.approx(0.551, abs=5e-4)
+    assert (
+        points["confidence", 1.0][0]
+        == points["expensive", 1.0][0]
+        == pytest.approx(0.551, abs=5e-4)
+    )
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def test_the_curve_has_chance_and_the_panel_beside_it(judge, voted):
     [report] = judge(*given, "--share", 0.3, "--json").rows
     kappa = {point["way"]: point["quadratic"]["value"] for point in report["points"]}
     assert kappa["confidence"] > kappa["random"] + 0.03
-    assert kappa["dear"] > kappa["random"]
+    assert kappa["expensive"] > kappa["random"]
     assert kappa["panel"] < kappa["confidence"]
 
 
