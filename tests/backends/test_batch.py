@@ -4,18 +4,19 @@ import asyncio
 import errno
 import json
 import os
+import tempfile
 import time
 from types import SimpleNamespace
 
 import pytest
 from mock_api import Denied
 from mock_batches import Lost, MockBatches
-from mock_server import Status, input_of
+from mock_server import Says, Status, input_of
 
 from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends.batch import api as batch_api
 from nuggetjudge.backends.batch.calls import BatchCalls
-from nuggetjudge.backends.batch.ledger import Batches, find_running_batches
+from nuggetjudge.backends.batch.ledger import Batches, Ledger, Sent, find_running_batches
 from nuggetjudge.backends.budget import Budget, get_batch_price
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import BatchConfig, ModelConfig
@@ -141,6 +142,19 @@ def test_a_reply_is_the_one_that_a_request_alone_would_get(server, open_batches,
     assert ask_all(open_batches(logprobs=False), 5) == ask_all(alone, 5)
 
 
+def test_log_probabilities_come_in_batches_too(server, open_batches, ask_all):
+    replies = ask_all(open_batches(logprobs=True), 3)
+    assert all(sum(r.probabilities["verdict"].values()) > 0.9 for r in replies.values())
+
+
+def test_text_with_line_separators_comes_whole(server, open_batches, ask_all):
+    name = "a\u2028b\u0085c \U0001f30a"
+    server.brain = lambda body: {"verdict": "full", "said": sentence_of(body)}
+    server.faults = lambda index, body: Says(json.dumps(name, ensure_ascii=False))
+    error = ask_all(open_batches(reasks=0), [name])[name]
+    assert error.raw == json.dumps(name, ensure_ascii=False)
+
+
 @pytest.mark.parametrize(("limit", "sizes"), [("requests", [4, 4, 2]), ("megabytes", [3, 3, 3, 1])])
 def test_a_full_file_is_sent_at_once(limit, sizes, server, open_batches, ask_all, monkeypatch):
     ask_all(open_batches(), 1)
@@ -195,6 +209,13 @@ def test_a_line_that_goes_on_failing_is_unjudged_alone(server, open_batches, ask
     assert {error.reason for error in lost.values()} == {Reason.ERROR}
     assert all("HTTP 500" in error.detail for error in lost.values())
     assert len(server.requests) == 40 + 18
+
+
+def test_a_reply_that_is_no_judgement_is_asked_for_again(server, open_batches, ask_all):
+    server.brain = label_by_sentence
+    server.faults = [Says("I cannot say."), None, None]
+    assert kinds(ask_all(open_batches(), 3)) == {"Reply"}
+    assert [len(batch.lines) for batch in server.batches.values()] == [3, 1]
 
 
 @pytest.mark.parametrize("position", ["first", "last"])
@@ -283,6 +304,14 @@ def test_a_batch_that_failed_for_no_reason_is_sent_again(server, open_batches, a
     assert [batch.status for batch in server.batches.values()] == ["failed", "completed"]
 
 
+def test_where_too_much_is_enqueued_a_batch_waits_for_another(server, open_batches, ask_all):
+    server.ends.extend(["completed", ("token_limit_exceeded", "Enqueued token limit reached.")])
+    assert kinds(ask_all(open_batches(requests=3), 6)) == {"Reply"}
+    ends = [batch.status for batch in server.batches.values()]
+    assert ends == ["completed", "failed", "completed"]
+    assert len(server.requests) == 6
+
+
 def test_where_one_batch_alone_is_too_much_the_run_ends_with_what_to_do(
     server, open_batches, ask_all
 ):
@@ -300,6 +329,35 @@ def test_where_no_batch_has_room_the_run_ends_instead_of_each_waiting_for_the_ot
     assert "EndpointUnusable" in kinds(outcomes)
     message = next(str(each) for each in outcomes.values() if isinstance(each, EndpointUnusable))
     assert "or wait until other batches of this account end" in message
+
+
+def test_room_that_another_batch_left_before_the_failure_was_seen_is_used(
+    server, open_batches, ask_all, monkeypatch
+):
+    server.ends.extend(["completed", ("token_limit_exceeded", "Enqueued token limit reached.")])
+    looks = []
+
+    async def see_the_first_one_end(self, sent):
+        if sent.batch_id == "batch_1" and ("download" not in server.calls or len(looks) < 4):
+            looks.append(sent)
+            return {"id": "batch_1", "status": "validating"}
+        return await look(self, sent)
+
+    look = BatchCalls.look
+    monkeypatch.setattr(BatchCalls, "look", see_the_first_one_end)
+    assert kinds(ask_all(open_batches(requests=3), 6)) == {"Reply"}
+    ends = [batch.status for batch in server.batches.values()]
+    assert ends == ["completed", "failed", "completed"]
+
+
+@pytest.mark.parametrize(
+    "errors", [[{"code": "x", "message": "boom"}], {"data": ["boom"]}, ["boom"], "boom"]
+)
+def test_a_reason_in_another_shape_is_told(errors, server, open_batches, ask_all, shown):
+    shown(lambda row: row.update(status="failed", errors=errors))
+    error = ask_all(open_batches(), 1)["S0."]
+    assert isinstance(error, EndpointUnusable)
+    assert "boom" in str(error)
 
 
 @pytest.mark.parametrize("status", [None, "rejected"])
@@ -391,6 +449,16 @@ def test_a_wait_that_the_endpoint_asks_for_is_kept_up_to_a_limit(
     assert kinds(ask_all(open_batches(), 1)) == {"Reply"}
     assert at[1] - at[0] >= 0.5
     assert 1 <= at[2] - at[1] < 10
+
+
+def test_a_judgement_that_came_too_late_says_what_kept_it(server, open_batches, ask_all):
+    def hook(name, when):
+        if name == "look":
+            raise Denied(503, "Overloaded.")
+
+    server.hook = hook
+    error = ask_all(open_batches(hours=0.5 / 3600), 1)["S0."]
+    assert "batch batch_0 goes on (HTTP 503" in error.detail
 
 
 def test_an_endpoint_without_batches_is_named(server, open_batches, ask_all):
@@ -486,6 +554,47 @@ def test_a_file_without_a_batch_is_not_sent_up_again(server, open_batches, ask_a
     assert server.calls.count("upload") == 1
 
 
+@pytest.mark.parametrize("is_ahead", [True, False])
+def test_a_clock_that_was_set_does_not_keep_a_batch_from_being_made(
+    is_ahead, server, open_batches, ask_all, abandon, monkeypatch
+):
+    def hook(call, when):
+        if (call, when) == ("make", "before") and server.calls.count("make") == 1:
+            raise Denied(503, "Overloaded.")
+
+    server.hook = hook
+    then = time.time() + (3600 if is_ahead else -3600)
+    clock = SimpleNamespace(time=lambda: then, monotonic=time.monotonic)
+    with monkeypatch.context() as patch:
+        patch.setattr(batch_api, "time", clock)
+        abandon(open_batches(), 2, lambda: "make" in server.calls)
+    assert kinds(ask_all(open_batches(), 2)) == {"Reply"}
+    assert server.calls.count("upload") == 1
+
+
+def test_a_list_that_repeats_its_pages_comes_to_an_end(
+    server, open_batches, ask_all, abandon, monkeypatch
+):
+    def hook(call, when):
+        if (call, when) == ("make", "before") and server.calls.count("make") == 1:
+            raise Denied(503, "Overloaded.")
+
+    async def same_pages(self, method, path, **options):
+        if (method, path) != ("GET", "/batches"):
+            return await ask(self, method, path, **options)
+        assert len(pages) < 50
+        pages.append("b" if options["params"].get("after") == "a" else "a")
+        return {"data": [{"id": pages[-1]}], "has_more": True}
+
+    ask, pages = BatchCalls._ask, []
+    server.hook = hook
+    abandon(open_batches(), 2, lambda: "make" in server.calls)
+    monkeypatch.setattr(BatchCalls, "_ask", same_pages)
+    monkeypatch.setattr(batch_api, "SHOWS_UP_S", 0.0)
+    assert kinds(ask_all(open_batches(), 2)) == {"Reply"}
+    assert pages[:3] == ["a", "b", "a"]
+
+
 def test_replies_about_a_key_that_was_mended_are_asked_for_anew(
     server, open_batches, ask_all, abandon
 ):
@@ -504,6 +613,28 @@ def test_replies_about_a_key_that_was_mended_are_asked_for_anew(
     server.faults = None
     assert kinds(ask_all(open_batches(), 4)) == {"Reply"}
     assert len(server.batches) == 4
+
+
+def test_log_probabilities_that_are_no_json_keep_their_reply(
+    server, open_batches, ask_all, monkeypatch
+):
+    def answer(line):
+        row = known(line)
+        token = {"token": "half a pair", "logprob": float("-inf")}
+        content = [{**token, "top_logprobs": [token]}]
+        row["response"]["body"]["choices"][0]["logprobs"] = {"content": content}
+        return row
+
+    def store(prefix, purpose, content):
+        return keep(prefix, purpose, content.replace(b"half a pair", rb"\ud800"))
+
+    known, keep = server._answer, server._store
+    monkeypatch.setattr(server, "_answer", answer)
+    monkeypatch.setattr(server, "_store", store)
+    assert kinds(ask_all(open_batches(logprobs=True, retries=0), 3)) == {"Reply"}
+    [content] = [f.content for f in server.files.values() if f.purpose == "batch_output"]
+    assert b"-Infinity" in content
+    assert rb"\ud800" in content
 
 
 @pytest.fixture
@@ -536,6 +667,32 @@ def test_a_full_disk_reaches_all_who_wait_and_the_ledger_stays_whole(
         json.loads(line)
     disk["room"] = None
     assert kinds(ask_all(open_batches(), 6)) == {"Reply"}
+
+
+@pytest.mark.parametrize("module", ["api", "calls"])
+def test_a_full_folder_of_temporary_files_ends_all_who_wait_and_is_named(
+    module, open_batches, ask_all, monkeypatch
+):
+    """Requests on their way up, and replies on their way down, wait in such a file."""
+    full = SimpleNamespace(TemporaryFile=lambda: open("/dev/full", "w+b", buffering=0))  # noqa: SIM115
+    monkeypatch.setattr(f"nuggetjudge.backends.batch.{module}.tempfile", full)
+    outcomes = ask_all(open_batches(), 3)
+    assert kinds(outcomes) == {"InputError"}
+    what = f"{tempfile.gettempdir()}: cannot be written (No space left on device)"
+    assert {str(error) for error in outcomes.values()} == {what}
+
+
+def test_a_line_after_one_that_was_cut_short_is_read_again(disk, tmp_path):
+    path = tmp_path / "journal" / "batches-x.jsonl"
+    ledger = Ledger(path)
+    disk["room"] = 50
+    with pytest.raises(InputError, match=r"batches-x\.jsonl: cannot be written \(No space left"):
+        ledger.plan(Sent("long", ["x" * 32] * 9))
+    ledger.drop(Sent("long", []))  # never noted, so there is nothing to drop
+    disk["room"] = None
+    ledger.plan(Sent("short", ["y"]))
+    ledger.close()
+    assert list(Ledger(path).batches) == ["short"]
 
 
 def test_a_reply_serves_once(server, open_batches, ask_all):

@@ -12,6 +12,7 @@ from nuggetjudge.backends.budget import (
     Budget,
     Need,
     Seen,
+    Usage,
     get_price,
     get_reply_limit,
     notes_on,
@@ -48,6 +49,13 @@ def test_max_calls_holds_to_the_call(max_calls, model_server, open_gateway, supp
     assert budget.reached == (f"max_calls {max_calls}" if max_calls < 40 else "")
 
 
+def test_retries_are_calls_too(model_server, open_gateway, support):
+    model_server.faults = lambda index, body: Status(500)
+    outcomes = ask_many(open_gateway(budget=Budget(max_calls=3), retries=10), support, 1)
+    assert reasons(outcomes) == {Reason.BUDGET}
+    assert len(model_server.requests) == 3
+
+
 def test_two_models_share_the_budget_of_a_run(open_gateway, support):
     budget = Budget(max_calls=6)
     with MockServer() as one, MockServer() as other:
@@ -55,6 +63,28 @@ def test_two_models_share_the_budget_of_a_run(open_gateway, support):
         outcomes = ask_many(open_gateway(other, budget=budget), support, 4)
         assert (len(one.requests), len(other.requests)) == (4, 2)
     assert reasons(outcomes) == {Reason.BUDGET}
+
+
+def test_max_tokens_holds_with_many_at_once(model_server, open_gateway, support):
+    model_server.brain = lambda body: {"verdict": "full"}
+    budget = Budget(max_tokens=3000)
+    outcomes = ask_many(open_gateway(budget=budget, max_tokens=50), support, 60)
+    assert 1000 < budget.usage.tokens <= 3000
+    assert reasons(outcomes) == {Reason.BUDGET}
+    assert budget.reached == "max_tokens 3000"
+
+
+def test_max_cost_holds_with_many_at_once(model_server, open_gateway, support):
+    budget = Budget(max_cost=0.01)
+    outcomes = ask_many(open_gateway(budget=budget, price=PRICE, max_tokens=50), support, 60)
+    assert reasons(outcomes) == {Reason.BUDGET}
+    assert 0.001 < budget.usage.cost <= 0.01
+
+
+def test_one_at_a_time_a_limit_is_almost_used_up(model_server, open_gateway, support):
+    budget = Budget(max_tokens=3000)
+    ask_many(open_gateway(budget=budget, max_tokens=50, concurrency=1), support, 60)
+    assert 2600 < budget.usage.tokens <= 3000
 
 
 @pytest.mark.parametrize("limit", ["max_tokens", "max_cost"])
@@ -112,6 +142,14 @@ def test_those_that_wait_for_room_are_served_in_order_and_one_that_gives_up_hold
     assert run_sync(asyncio.wait_for(go(), timeout=5)) == ["b", "c", "d"]
 
 
+def test_one_that_no_reply_can_make_room_for_does_not_wait():
+    budget = Budget(max_tokens=100)
+    budget.reserve(need(budget, 50))
+    run_sync(asyncio.wait_for(budget.room(need(budget, 404)), timeout=5))
+    with pytest.raises(JudgeError):
+        budget.reserve(need(budget, 404))  # 101 tokens, as English has them
+
+
 class Fails:
     """A transport whose requests fail, after which another one takes the budget for 0.6 s."""
 
@@ -137,6 +175,16 @@ def test_a_request_that_waited_past_its_deadline_is_not_sent_again(support):
     assert run_sync(asyncio.wait_for(_ask(gateway, support), timeout=10)) is Reason.ERROR
     assert transport.n_sent == 1
     assert budget.usage.requests == 2  # with the other one
+
+
+def test_once_a_limit_is_reached_nobody_waits_in_line_to_hear_it(open_gateway, support):
+    budget = Budget(max_calls=1)
+    gateway = open_gateway(budget=budget, rpm=6000)
+    ask_many(gateway, support, 1)
+    slow = open_gateway(budget=budget, rpm=0.1)  # one request in ten minutes
+    assert reasons(ask_many(slow, support, 1)) == {Reason.BUDGET}
+    outcome = run_sync(asyncio.wait_for(_ask(slow, support), timeout=5))
+    assert outcome is Reason.BUDGET
 
 
 async def _ask(gateway: Gateway, prompt: Any) -> Reason | None:
@@ -170,11 +218,24 @@ def test_cost_counts_fresh_cached_and_reply_tokens_at_their_prices(model_server,
     assert budget.usage.known_cost == pytest.approx(by_hand)
 
 
+def test_without_a_price_for_cached_tokens_they_cost_as_the_others(open_gateway, ask):
+    budget = Budget()
+    where = ask(open_gateway(budget=budget, price={"input": 2, "output": 10})).provenance
+    by_hand = (where.prompt_tokens * 2 + where.completion_tokens * 10) / 1e6
+    assert budget.usage.cost == pytest.approx(by_hand)
+
+
 def test_an_unknown_price_stays_unknown(open_gateway, ask):
     budget = Budget(max_cost=1.0)
     ask(open_gateway(budget=budget))
     assert budget.usage.known_cost is None
     assert budget.usage.n_unpriced == 1
+
+
+def test_one_unpriced_reply_makes_the_sum_unknown():
+    usage = Usage(cost=3.0, n_unpriced=1)
+    assert usage.known_cost is None
+    assert Usage(cost=3.0).known_cost == 3.0
 
 
 def test_bad_replies_are_paid_for(model_server, open_gateway, support):
@@ -194,6 +255,16 @@ def test_an_endpoint_that_reports_no_tokens_is_bounded_by_the_estimate(
     assert reasons(outcomes) == {Reason.BUDGET}
     assert 3 <= len(model_server.requests) <= 12
     assert budget.usage.tokens == 0
+
+
+def test_a_priced_endpoint_that_reports_no_tokens_has_no_known_cost_but_a_bound(
+    model_server, open_gateway, support
+):
+    model_server.supports = Supports(usage=False)
+    budget = Budget(max_cost=0.01)
+    outcomes = ask_many(open_gateway(budget=budget, price=PRICE, max_tokens=50), support, 60)
+    assert reasons(outcomes) == {Reason.BUDGET}
+    assert budget.usage.known_cost is None
 
 
 def test_a_failed_request_gives_its_estimate_back(model_server, open_gateway, support):
@@ -291,6 +362,16 @@ def test_what_is_under_way_is_claimed_anew_when_a_longer_reply_comes():
     assert budget.counted()["max_tokens"] == 100 * (100 + 10 + 1)
     budget.settle(one, completion(25, 0, 5000))
     assert budget.counted()["max_tokens"] == 5025 + 99 * (100 + 5000 + 1)
+
+
+def test_a_reply_that_is_longer_than_was_asked_for_counts_for_the_next():
+    budget = Budget(max_tokens=10_000)
+    one = need(budget, 100, most=10)
+    budget.reserve(one)
+    budget.settle(one, completion(25, 0, 4000))
+    budget.reserve(one)
+    with pytest.raises(JudgeError):
+        budget.reserve(one)
 
 
 def test_of_two_limits_of_a_reply_the_longer_is_what_it_may_take():
@@ -398,6 +479,20 @@ def test_what_reaches_a_limit_exactly_is_asked_and_what_passes_it_is_not(limit, 
     assert budget.counted()[limit] == most
     with pytest.raises(JudgeError, match=f"{limit} {most} reached"):
         budget.reserve(need(budget, 1, price))
+
+
+def test_what_floats_leave_over_of_claims_keeps_nobody_waiting():
+    assert 0.1 + 0.2 + 0.3 - 0.1 - 0.2 - 0.3 > 0
+    budget = Budget(max_cost=0.61)
+    needs = [need(budget, MILLION, Price(input=each, output=0)) for each in (0.1, 0.2, 0.3)]
+    for each in needs:
+        budget.reserve(each)
+    for each in needs:
+        budget.settle(each, None)
+    assert budget.counted()["max_cost"] == 0
+    all_of_it = need(budget, 4 * MILLION, Price(input=0.61, output=0))
+    run_sync(asyncio.wait_for(budget.room(all_of_it), timeout=5))
+    budget.reserve(all_of_it)
 
 
 OWN = {"api_base": "http://127.0.0.1:8000/v1"}

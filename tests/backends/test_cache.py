@@ -9,15 +9,18 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import time
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 
 import platformdirs
+import processes
 import pytest
-from mock_server import Says
+from mock_server import Refusal, Says
 
-from nuggetjudge.backends.cache import FOLDER, ReplyCache, default_folder
+from nuggetjudge.backends.cache import FOLDER, BytesDisk, ReplyCache, default_folder
 from nuggetjudge.backends.errors import JudgeOutputError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.records.reading.problems import InputError
@@ -83,6 +86,15 @@ def test_the_database_holds_the_bytes_as_they_were_given(tmp_path):
     assert not list(tmp_path.rglob("*.val"))
 
 
+def test_the_later_reply_to_a_key_counts(cache):
+    cache.put(KEY, b"1", "m")
+    cache.flush()
+    cache.put(KEY, b"2", "m")
+    assert cache.get(KEY) == b"2"
+    cache.flush()
+    assert cache.get(KEY) == b"2"
+
+
 def commits_of(cache, monkeypatch):
     """When each commit began, and how many replies it held: a list that grows."""
     commits = []
@@ -126,6 +138,20 @@ def test_the_last_reply_is_committed_though_no_other_follows(cache):
     assert rows_of(cache.folder) == [(KEY, LINE)]
 
 
+def test_a_loop_that_is_kept_busy_does_not_hold_up_commits(cache, monkeypatch):
+    commits = commits_of(cache, monkeypatch)
+
+    async def put_without_a_pause():
+        began, n = time.monotonic(), 0
+        while time.monotonic() < began + 0.5:
+            cache.put(b"%020d" % n, LINE, "m")
+            time.sleep(0.001)
+            n += 1
+
+    asyncio.run(put_without_a_pause())
+    assert 2 <= len(commits) <= 5
+
+
 def test_what_a_loop_that_ended_left_waiting_goes_with_the_next_reply(cache):
     async def put(key):
         cache.put(key, LINE, "m")
@@ -135,6 +161,11 @@ def test_what_a_loop_that_ended_left_waiting_goes_with_the_next_reply(cache):
     time.sleep(0.2)
     asyncio.run(put(OTHER))
     assert len(rows_of(cache.folder)) == 2
+
+
+def test_without_a_loop_a_reply_is_committed_at_once(cache):
+    cache.put(KEY, LINE, "m")
+    assert rows_of(cache.folder) == [(KEY, LINE)]
 
 
 def test_counts_and_clears_by_model(cache):
@@ -201,6 +232,19 @@ def test_a_planted_key_is_never_unpickled(tmp_path):
     assert cache.clear() == 2
     cache.close()
     assert not evidence.exists()
+
+
+@pytest.mark.parametrize("value", ["text", 1, 1.5, None, {"a": 1}])
+def test_nothing_but_bytes_goes_in(cache, value):
+    with pytest.raises(TypeError, match="holds bytes"):
+        cache._store.set(KEY, value)
+    with pytest.raises(TypeError, match="keys are bytes"):
+        cache._store.set("key", LINE)
+
+
+def test_a_stream_is_not_taken(tmp_path):
+    with pytest.raises(TypeError):
+        BytesDisk(str(tmp_path)).store(b"x", read=True)
 
 
 def test_a_planted_reply_is_asked_anew(model_server, open_gateway, ask, cache, tmp_path):
@@ -300,6 +344,15 @@ def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path, name):
     assert (tmp_path / "file").read_text(encoding="utf-8") == "something else"
 
 
+def test_a_users_cache_directory_that_cannot_be_made_is_an_input_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    if not default_folder(FOLDER).is_relative_to(tmp_path):
+        pytest.skip("this system knows no XDG_CACHE_HOME")
+    with pytest.raises(InputError, match="no folder for the reply cache"):
+        ReplyCache()
+
+
 def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path, monkeypatch):
     ReplyCache(tmp_path).close()
 
@@ -311,6 +364,12 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path, monkeypatch
     with pytest.raises(InputError, match=r"readonly database.*mend that") as caught:
         ReplyCache(tmp_path)
     assert "delete" not in str(caught.value)
+
+
+def test_a_folder_in_place_of_the_database_is_an_input_error(tmp_path):
+    (tmp_path / "cache.db").mkdir()
+    with pytest.raises(InputError, match="the reply cache cannot be used"):
+        ReplyCache(tmp_path)
 
 
 # --- a full disk
@@ -419,6 +478,57 @@ def test_a_second_process_sees_a_reply_after_a_fifth_of_a_second(tmp_path):
     cache.close()
 
 
+JUDGES = """
+import sys, time
+from pathlib import Path
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.cache import ReplyCache
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.judges import SupportJudge
+folder, url = Path(sys.argv[1]), sys.argv[2]
+model = ModelConfig(model="openai/mock", api_base=url)
+judge = SupportJudge(backend=open_backend(model, cache=ReplyCache(folder)))
+async def work():
+    for i in range(1000):
+        await judge.verdict(passage="Rain fell all day.", sentence=f"S{i}.")
+        sys.stdout.write(f"{i} {time.monotonic()}\\n")
+        sys.stdout.flush()
+run_sync(work())
+"""
+
+
+def test_of_two_processes_that_judge_the_second_asks_nothing_that_the_first_was_told(
+    tmp_path, model_server, open_gateway, ask
+):
+    model_server.latency_s = 0.005
+    cache = ReplyCache(tmp_path)
+    second = open_gateway(cache=cache)
+    first = processes.start("-c", JUDGES, tmp_path, model_server.base_url, stdout=subprocess.PIPE)
+    for _ in range(3):
+        number, replied_s = [first.stdout.readline() for _ in range(20)][-1].split()
+        time.sleep(max(0.0, float(replied_s) + AT_MOST_S - time.monotonic()))
+        assert ask(second, f"S{number}.").provenance.cache_hit
+    assert first.poll() is None  # both of them were at work
+    first.kill()
+    first.wait()
+    asked = [str(request.body["messages"]) for request in model_server.requests]
+    assert len(asked) == len(set(asked)) > 60
+    cache.close()
+
+
+def test_what_one_commits_another_sees_and_what_one_clears_is_gone_for_both(tmp_path):
+    first, second = ReplyCache(tmp_path), ReplyCache(tmp_path)
+    assert second.get(KEY) is None
+    for i in range(50):
+        first.put(b"%020d" % i, LINE, "m")
+    assert [second.get(b"%020d" % i) for i in range(51)] == [LINE] * 50 + [None]
+    assert first.clear() == 50
+    assert second.get(b"%020d" % 1) is None
+    second.close()
+    first.close()
+
+
 def write_many(folder: str, start: int, n: int) -> None:
     cache = ReplyCache(Path(folder))
     for i in range(start, start + n):
@@ -441,6 +551,38 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path):
     assert cache.counts() == {"m": n * each}
     assert cache.get(b"%020d" % 1999) == b'["1999"]'
     cache.close()
+
+
+def test_threads_that_put_and_flush_at_once_lose_nothing(cache):
+    stop = threading.Event()
+
+    def flush() -> None:
+        while not stop.is_set():
+            cache.flush()
+
+    flusher = threading.Thread(target=flush)
+    flusher.start()
+
+    async def put() -> None:
+        for i in range(1000):
+            cache.put(b"%020d" % i, LINE, "m")
+            if i % 10 == 0:
+                await asyncio.sleep(0)
+
+    asyncio.run(put())
+    stop.set()
+    flusher.join()
+    cache.flush()
+    assert len(rows_of(cache.folder)) == 1000
+
+
+def test_closing_twice_closes_once_and_nothing_is_kept_afterwards(tmp_path):
+    cache = ReplyCache(tmp_path)
+    cache.put(KEY, LINE, "m")
+    cache.close()
+    cache.put(OTHER, LINE, "m")
+    cache.close()
+    assert rows_of(tmp_path) == [(KEY, LINE)]
 
 
 # --- what is kept: valid outcomes, under everything that could change them
@@ -466,3 +608,19 @@ def test_what_is_no_judgement_is_never_kept(model_server, open_gateway, ask, cac
     assert not ask(gateway).provenance.cache_hit
     assert ask(gateway).provenance.cache_hit
     assert len(model_server.requests) == 2
+
+
+def test_a_refusal_is_never_kept(model_server, open_gateway, ask, cache):
+    model_server.faults = [Refusal()]
+    with pytest.raises(JudgeOutputError):
+        ask(open_gateway(cache=cache))
+    assert cache.counts() == {}
+
+
+def test_the_folder_of_a_stranger_is_refused_before_anything_is_opened(tmp_path, monkeypatch):
+    (tmp_path / "cache.db").write_bytes(b"planted")
+    stranger = SimpleNamespace(st_uid=os.getuid() + 1, st_mode=0o40700)
+    monkeypatch.setattr(Path, "stat", lambda self, **k: stranger)
+    with pytest.raises(InputError):
+        ReplyCache(tmp_path)
+    assert (tmp_path / "cache.db").read_bytes() == b"planted"

@@ -1,6 +1,7 @@
 """Nothing is asked twice: cache, single flight, offline; and what a reply says of its origin."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from mock_server import (
     Truncated,
 )
 
+from nuggetjudge.backends import gateway as gateway_module
 from nuggetjudge.backends.budget import CHARS_PER_TOKEN
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError, JudgeOutputError
@@ -100,6 +102,22 @@ def test_each_bad_reply_is_its_own_outcome(
     assert len(model_server.requests) == n_requests
 
 
+def test_a_reply_that_is_good_the_second_time_counts_both_requests(model_server, open_gateway, ask):
+    model_server.faults = [Prose()]
+    gateway = open_gateway(reasks=1)
+    assert ask(gateway).provenance.attempts == 2
+    assert (gateway.budget.usage.requests, gateway.budget.usage.replies) == (2, 2)
+
+
+@pytest.mark.parametrize("reasks", [0, 1, 3])
+def test_a_model_is_asked_again_only_so_often(reasks, model_server, open_gateway, ask):
+    model_server.faults = lambda index, body: Prose()
+    with pytest.raises(JudgeOutputError) as caught:
+        ask(open_gateway(reasks=reasks))
+    assert len(model_server.requests) == reasks + 1
+    assert caught.value.raw.startswith("It is hard to say.")
+
+
 def test_a_reply_tells_where_it_came_from(open_gateway, ask, cache):
     gateway = open_gateway(cache=cache)
     first, second = ask(gateway).provenance, ask(gateway).provenance
@@ -161,6 +179,13 @@ def test_replicates_are_asked_one_by_one(model_server, open_gateway, ask, cache)
     assert len(model_server.requests) == 3
 
 
+def test_no_cache_keeps_nothing(model_server, open_gateway, ask):
+    gateway = open_gateway()
+    ask(gateway)
+    ask(gateway)
+    assert len(model_server.requests) == 2
+
+
 def test_offline_answers_from_the_cache_alone(open_gateway, ask, cache, monkeypatch):
     monkeypatch.delenv("ABSENT_KEY", raising=False)
     with MockServer() as server:
@@ -175,6 +200,12 @@ def test_offline_answers_from_the_cache_alone(open_gateway, ask, cache, monkeypa
         ask(offline, "Another sentence.")
     assert caught.value.reason is Reason.ERROR
     assert offline.budget.usage.requests == 0
+
+
+def test_offline_without_a_cache_answers_nothing(model_server, open_gateway, ask):
+    with pytest.raises(JudgeError, match="offline"):
+        ask(open_gateway(offline=True))
+    assert model_server.requests == []
 
 
 # --- single flight
@@ -237,6 +268,24 @@ def test_when_the_leader_is_cancelled_a_twin_takes_over(support):
     run_sync(show())
 
 
+def test_a_twin_that_is_cancelled_leaves_the_others_alone(support):
+    async def show() -> None:
+        async def slow(body: bytes) -> Completion:
+            await asyncio.sleep(0.05)
+            return FULL
+
+        gateway = Gateway(CONFIG, Scripted(slow))
+        leader, twin, other = [
+            asyncio.ensure_future(gateway.ask(support, INPUTS)) for _ in range(3)
+        ]
+        await asyncio.sleep(0.01)
+        twin.cancel()
+        assert (await leader).values == (await other).values == {"verdict": "full"}
+        assert twin.cancelled()
+
+    run_sync(show())
+
+
 def test_when_all_are_cancelled_no_twin_asks_again(support):
     async def show() -> None:
         async def never(body: bytes) -> Completion:
@@ -289,7 +338,34 @@ def test_a_disk_that_is_full_does_not_leave_the_twins_waiting(
     assert [type(reply) for reply in twins] == [Reply, Reply]
 
 
+def test_questions_that_differ_are_not_held_up_by_each_other(model_server, open_gateway, support):
+    model_server.latency_s = 0.2
+
+    async def both(gateway: Gateway) -> None:
+        asked = (gateway.ask(support, INPUTS | {"sentence": str(i)}) for i in range(8))
+        await asyncio.gather(*asked)
+
+    began = time.monotonic()
+    run_sync(both(open_gateway()))
+    assert time.monotonic() - began < 8 * 0.2
+    assert model_server.max_in_flight == 8
+
+
 # --- bounds
+
+
+def test_templates_are_not_kept_without_end(assign, monkeypatch):
+    monkeypatch.setattr(gateway_module, "MOST_WIRES", 5)
+
+    async def full(body: bytes) -> Completion:
+        raise JudgeError(Reason.ERROR, "not needed")
+
+    gateway = Gateway(CONFIG, Scripted(full))
+    for i in range(50):
+        asked = {"question": "q", "answer": "a", "nuggets": {f"id{i}": "x"}}
+        with pytest.raises(JudgeError):
+            run_sync(gateway.ask(assign, asked))
+    assert len(gateway._wires) <= 5
 
 
 def test_a_text_with_half_an_emoji_can_be_judged_and_is_kept(
@@ -300,6 +376,11 @@ def test_a_text_with_half_an_emoji_can_be_judged_and_is_kept(
         assert ask(gateway, "cut \ud83d").values
     assert ask(gateway, "cut ?").values
     assert len(model_server.requests) == 2
+
+
+def test_replies_are_filed_under_the_model_asked(open_gateway, ask, cache):
+    ask(open_gateway(cache=cache))
+    assert cache.counts() == {"openai/mock": 1}
 
 
 @pytest.mark.parametrize("max_tokens", [None, 500])
