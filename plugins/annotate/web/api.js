@@ -58,7 +58,7 @@ class Api {
     }
   }
 
-  /** Tell of a action: { do, n, ... }. What is returned comes when the server has it on its disk.
+  /** Tell of an action: { do, n, ... }. What is returned comes when the server has it on its disk.
    *
    * Until then it is kept here, and in this browser's storage, so that neither a server that is gone nor a page that
    * is closed loses it. Actions are sent one after the other, in their order.
