@@ -30,6 +30,7 @@ class Api {
   #queue = []; // { key, event, done, failed }, in the order of the actions
   #listeners = new Set();
   #isSending = false;
+  #nTaken = 0; // events that the server took
   #trouble = ""; // why nothing is sent at present
   #refused = []; // what will never be taken, and why
   #waits = new Set(); // what ends each wait for a next try
@@ -37,9 +38,11 @@ class Api {
   /** What the server answers to this name, such as get("item", { n: 3 }). */
   async get(name, params = {}) {
     const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
+    const before = this.#nTaken;
     const answer = await this.#asked(`/api/${name}${query.size ? `?${query}` : ""}`, {});
     this.#learn(name, answer);
-    if (answer.progress && "done" in answer.progress) this.#update(answer.progress);
+    const isLatest = before === this.#nTaken; // else the server may have answered before it took an event
+    if (isLatest && answer.progress && "done" in answer.progress) this.#update(answer.progress);
     return answer;
   }
 
@@ -119,6 +122,7 @@ class Api {
         forget(first.key);
         tries = 0;
         this.#trouble = "";
+        this.#nTaken += 1;
         if (answer.progress) this.progress = answer.progress;
         first.done(answer);
       } catch (error) {

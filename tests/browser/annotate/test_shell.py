@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from annotating import nugget_rows
 from labelling import Server
 
 N = 12
@@ -218,3 +219,22 @@ def test_a_page_of_one_person_does_not_label_as_another(context, tmp_path):
     )
     assert [row["label"] for row in server.kept("ann")] == ["full"]
     server.kill()
+
+
+def test_an_answer_from_before_a_label_does_not_take_it_out_of_the_count(serve, open_site):
+    it = open_site(serve(nugget_rows(n=4)))
+    events, items = [], []
+    it.page.route("**/api/event", lambda route: events.append(route))
+    it.page.route("**/api/item?n=2*", lambda route: items.append((route, route.fetch())))
+    it.page.keyboard.press("1")  # item 1 is drawn at once, and item 2 is asked for
+    it.page.locator(".reading[data-n='1']").wait_for()
+    while not (events and items):
+        it.page.wait_for_timeout(20)
+    events[0].continue_()
+    far = it.page.locator(".far span").first
+    far.get_by_text("1 of 4").wait_for()
+    route, answer = items[0]
+    assert answer.json()["progress"]["done"] == 0
+    route.fulfill(response=answer)
+    it.settled()
+    assert far.inner_text() == "1 of 4"

@@ -57,7 +57,7 @@ def mortal(tmp_path):
 def test_of_200_labels_none_is_lost_and_none_doubled(mortal, chromium, tmp_path):
     context = chromium.new_context()
     page = context.new_page()
-    page.set_default_timeout(45_000)  # a try that a dying server never answers takes 10 s
+    page.set_default_timeout(15_000)
     pid, link = mortal()
     page.goto(f"{link}#item")
     journal = tmp_path / "labels" / "ann.events.jsonl"
