@@ -134,7 +134,7 @@ class NuggetSearcher(Agent):
 
 
 class _LimitReached(Exception):
-    """A limit that ends the search, and is no error; its text says which."""
+    """A limit that ends the search. It is not an error; its text names the limit."""
 
 
 class _Search:

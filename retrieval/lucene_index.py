@@ -224,7 +224,7 @@ def _download(name: str) -> Path:
     """The folder of a prebuilt index, downloaded unless Pyserini has it already."""
     pyserini = need("pyserini.util", EXTRA)
     if name not in pyserini.TF_INDEX_INFO:
-        raise InputError(f"{name!r} is no prebuilt Lucene index that Pyserini knows, nor a folder")
+        raise InputError(f"{name!r} is neither a folder nor a prebuilt index that Pyserini knows")
     try:
         with redirect_stdout(sys.stderr):
             return Path(pyserini.download_prebuilt_index(name))

@@ -162,7 +162,7 @@ class Marks:
 
     Args:
         answer: its text.
-        by_id: indices of contexts with ids; None: there are no contexts, and nothing is a mark.
+        by_id: indices of contexts with ids; None: without contexts no text counts as a mark.
         n: how many contexts there are.
 
     Attributes:
@@ -249,7 +249,7 @@ class Marks:
         return bool(indices) and all(0 <= index < self._n for index in indices)
 
     def _indices(self, mark: str) -> list[int]:
-        """The indices that one mark cites; [] if it is no citation."""
+        """The indices that one mark cites; [] if it is not a citation."""
         if self._by_id is None:
             return []
         indices: list[int] = []
@@ -265,7 +265,7 @@ class Marks:
         return indices
 
     def _numbered(self, name: str) -> Iterable[int] | None:
-        """The indices of `2`, `2-4` or `Source 2`; None if it is no number of a context.
+        """The indices of `2`, `2-4` or `Source 2`; None if it is not the number of a context.
 
         Of a range that goes past the contexts its end stands for all that is not there.
         """

@@ -297,7 +297,7 @@ BEGUN = "bank.jsonl"  # beside the samples: what the bank had for them when they
 
 
 def use_bank(bank: Path, folder: Path) -> bool:
-    """Put what a bank has for these samples beside the nuggets that they bring themselves.
+    """Add the nuggets of a bank to those that the samples bring.
 
     What it had at the first start of an evaluation holds until that ends, however often it goes
     on: what is added to it meanwhile, by itself too, changes nothing.

@@ -116,7 +116,7 @@ class Sample:
         sentences: of an answer that was given by sentence; empty: `answer` is split.
         nuggets: those given as texts are vital. questions: sub-questions of the topic.
         reference: a good answer, "" where there is none.
-        not_made: why there is no answer, where that is no doing of the system; "": there is one.
+        not_made: why there is no answer, where the system did not cause that; "": there is one.
         location: among the samples, for messages.
     """
 

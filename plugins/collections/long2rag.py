@@ -275,7 +275,7 @@ def load_source(config: Config, problems: Problems) -> Source:
     for topic_id, of_topic in (documents or {}).items():
         made = _NEW.fullmatch(topic_id)
         if topic_id not in seeds and (made is None or made[1] not in seeds):
-            what = f"documents of {topic_id!r}, which is no seed and not made from one"
+            what = f"documents of {topic_id!r}, which is neither a seed nor made from one"
             problems.skip(where or path, 0, "other_documents", what)
         for document in of_topic.values():
             what = f"document {document.id} of {topic_id}"

@@ -189,7 +189,7 @@ def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:
     return "; do their ids agree?"
 
 
-_MANY = 20  # labelled items, among which a label that is never given is no accident
+_MANY = 20  # labelled items, among which a label that is never given is not an accident
 _SHOWN = 8  # labels of a scale that a message names
 _CUT = "--cut LABEL,LABEL makes both binary, from that label of each file on"
 

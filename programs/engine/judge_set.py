@@ -153,7 +153,7 @@ class JudgeSet:
         for name, built in self._judges.items():
             if built is judge:
                 return name
-        raise ValueError(f"{type(judge).__name__} is no judge of this run")
+        raise ValueError(f"{type(judge).__name__} is not a judge of this run")
 
     def backend(self, alias: str) -> Backend:
         """What answers for an entry of `models:`. Raises: InputError if there is none."""

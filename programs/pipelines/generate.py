@@ -53,7 +53,7 @@ class Contexts:
 
     Attributes:
         names: ids of passages that have a text, best first, by run of the answers and topic.
-        lost: why there is none, by run and topic, where that is no doing of the retrieval run; a
+        lost: why there is none, by run and topic, where the retrieval run did not cause that; a
             context that is empty and not lost is one for which nothing was found.
     """
 

@@ -18,7 +18,7 @@ OVER_LENGTH = "over_length"  # whether a report is longer than allowed
 # Means over the topics that a run answered: an answer that is not there is not short and claims
 # nothing wrong, nor is a context that is not there without repetition.
 _OF_ANSWERED = {LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES}
-# What those measures can be that are no shares, without their @k.
+# The ranges of measures that are not shares, by name without @k.
 _RANGES: dict[str, Range] = {
     "alpha_ndcg": (0.0, MAX_OF_POOL),
     **dict.fromkeys((LENGTH, "density", "report_density", "alpha_ndcg_required")),
@@ -32,7 +32,7 @@ class Meaning(NamedTuple):
     Attributes:
         is_less_better: less of it is better. is_quality: False: neither more nor less is.
         says: what a share says of a run, such as "states {} of the vital facts"; "": no words.
-        unit: of what is no share and has no bounds, shown as whole numbers: "points".
+        unit: of a measure that is not a share and has no bounds; shown as whole numbers: "points".
         is_unbounded: it is shown as a share is, and may be outside of 0 to 1.
         is_of_answered: the mean of a run is over the topics that it has values of; otherwise one
             that it did not answer counts 0.

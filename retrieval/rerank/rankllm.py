@@ -45,7 +45,7 @@ def rank_llm() -> types.SimpleNamespace:
         raise InputError(f"{what}; {pip_install('rerank')} by itself") from None
     except OSError:
         what = f"the file of {ENCODING} is not in TIKTOKEN_CACHE_DIR and cannot be fetched"
-        raise InputError(f"{what}; pip install litellm, which carries it") from None
+        raise InputError(f"{what}; pip install litellm, which includes it") from None
     return types.SimpleNamespace(
         SafeOpenai=listwise.SafeOpenai,
         RankListwiseOSLLM=listwise.RankListwiseOSLLM,
@@ -61,7 +61,7 @@ def contain() -> Iterator[None]:
     """Let RankLLM 0.25 be imported and made without what it needs, and undo what it does.
 
     It imports vLLM also where it is not used, and from transformers 4.57 two functions that have
-    moved; fetches a tokenizer that LiteLLM carries; prints; sets up logging; and sets OpenAI's
+    moved; fetches a tokenizer that LiteLLM includes; prints; sets up logging; and sets OpenAI's
     global key.
     """
     import openai

@@ -240,7 +240,7 @@ def test_no_index_a_broken_one_and_a_corrupt_one_are_one_line_each(tmp_path):
 
 
 def test_a_name_that_pyserini_does_not_know_is_told():
-    with pytest.raises(InputError, match="'nothing-v1' is no prebuilt Lucene index"):
+    with pytest.raises(InputError, match="'nothing-v1' is neither a folder nor a prebuilt index"):
         Lucene("nothing-v1")
 
 

@@ -228,7 +228,8 @@ class TopicAnswers:
 
     Attributes:
         points: by program and item, in the order of the files. standing: by run, of each of them.
-        counts: by run and program, labels of all that is no point, None: not judged.
+        counts: by run and program, labels of all judgements except those of reference items;
+            None: not judged.
         scores: by run and measure. answered: runs with an answer, or one that could not be made.
         is_by_own_topics: whether a missing answer has no value of a measure, see `Program`.
     """

@@ -211,7 +211,7 @@ class TopicView:
             yield {"rank": step.rank, "passage_id": name, **asdict(step)}
 
     def _alpha_ndcg(self, context: NDArray[np.float64], ideal: Sequence[str]) -> Value:
-        """With the answerable questions as subtopics, whoever else might answer others."""
+        """The score with the answerable questions as subtopics."""
         alpha, eta = self.settings.alpha, self.settings.eta
         best = self.matrix(ideal)
         return alpha_ndcg(context, best, self.answerable, k=self.k, alpha=alpha, eta=eta)
