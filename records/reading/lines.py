@@ -17,7 +17,7 @@ from contextlib import closing
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 import orjson
 
@@ -34,17 +34,24 @@ def is_gzip(path: Path) -> bool:
         return stream.read(2) == b"\x1f\x8b"
 
 
-def open_text(path: Path) -> TextIO:
-    """Open for reading as UTF-8 (a byte order mark is dropped), decompressing gzip.
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open for reading, decompressing gzip.
 
     Raises: InputError if the file is missing, cannot be read, or is an edited result file.
     """
     check_digest(path)
     try:
-        raw = gzip.open(path, "rb") if is_gzip(path) else path.open("rb")  # noqa: SIM115
+        return cast(IO[bytes], gzip.open(path, "rb")) if is_gzip(path) else path.open("rb")
     except OSError as error:
         raise unreadable(path, error) from None
-    return io.TextIOWrapper(cast(Any, raw), encoding="utf-8-sig", newline="\n")
+
+
+def open_text(path: Path) -> TextIO:
+    """Open for reading as UTF-8 (a byte order mark is dropped), decompressing gzip.
+
+    Raises: as `open_bytes`.
+    """
+    return io.TextIOWrapper(cast(Any, open_bytes(path)), encoding="utf-8-sig", newline="\n")
 
 
 def raw_lines(path: Path) -> Generator[tuple[int, str], None, None]:
