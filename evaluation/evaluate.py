@@ -49,6 +49,7 @@ from .samples.files import (
     write_samples,
 )
 from .samples.reading import Samples, group_by_system, read_questions, read_samples
+from .samples.returned import as_function
 
 if TYPE_CHECKING:
     from ..judges import OwnJudge
@@ -273,8 +274,9 @@ def evaluate(
         program: which programs, or one judge: its name, its YAML file or an OwnJudge, for which
             each sample is an item; None: all programs that the samples have something for.
         answer: a function from a question to its answer, a text or a mapping of answer and
-            contexts, plain or async; or several, by the name of each. A call that raises leaves
-            its question unjudged.
+            contexts, plain or async; a chain of LangChain or an engine of LlamaIndex; or several,
+            by the name of each. A call that raises leaves its question unjudged; if the first
+            three all raise, so does this.
         at_once: calls of `answer` under way, at most.
         model: who judges; see `nuggetjudge.run`.
         out: a folder for what was judged and for the samples as files, which a killed evaluation
@@ -351,7 +353,7 @@ def evaluate(
         result.is_temporary = True
     judges_citations = any(one.judges_citations for one in table.choose(programs))
     of_citations = citing.doubts() if judges_citations else ()
-    for what in (*_doubts(result, asking), *of_citations):
+    for what in (*_doubts(result, asking, citing), *of_citations):
         warnings.warn(what, UserWarning, stacklevel=2)
     return result
 
@@ -402,19 +404,24 @@ def _systems(
     if asking.at_once < 1:
         raise ValueError(f"at_once must be 1 or more, got {asking.at_once}")
     functions = answer if isinstance(answer, Mapping) else {name: answer}
+    asked: dict[str, Answering] = {}
     for system, each in functions.items():
-        if not callable(each):
+        if (function := as_function(each)) is None:
             raise TypeError(f"answer: {system} is {type(each).__name__}, wanted a function")
+        asked[str(system)] = function
     is_once = len(functions) > 1 and isinstance(samples, Iterator)
     questions = list(samples) if is_once else samples
     return {
-        str(system): asking.samples(str(system), each, read_questions(questions))
-        for system, each in functions.items()
+        system: asking.samples(system, each, read_questions(questions))
+        for system, each in asked.items()
     }
 
 
-def _doubts(result: Result, asking: Asking) -> Iterator[str]:
+def _doubts(result: Result, asking: Asking, citing: Citing) -> Iterator[str]:
     """What a user should know beside the scores."""
+    if n_empty := citing.n_empty:
+        which = f"{n_empty:,} answers are None or NaN and stay unjudged, first {citing.first_empty}"
+        yield f'{which}; give "" where the system answered with nothing'
     if asking.n_failed:
         of = f"{asking.n_failed:,} of {asking.n_called:,} calls of answer failed"
         yield f"{of} and are unjudged, the first: {asking.first_failure}"

@@ -7,7 +7,7 @@ import contextvars
 import inspect
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,9 @@ from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 from ...records.writing import Appending
-from .citations import check_writable, get_fields
+from .citations import check_writable
+from .fields import ANSWER, CONTEXTS, ID, QUESTION, rename_fields
 from .reading import (
-    ANSWER,
-    CONTEXTS,
-    ID,
-    QUESTION,
     Sample,
     Samples,
     get_text,
@@ -32,10 +29,12 @@ from .reading import (
     make_sample,
     read_questions,
 )
+from .returned import read_returned
 
 Answering: TypeAlias = Callable[[str], Any]  # a question -> text, or answer and contexts
 
 AHEAD = 4  # answers that may wait for an earlier one, for each that is being made
+N_TRIES = 3  # first calls that may all raise before the function counts as broken
 
 
 def list_topics(questions: Samples) -> list[str]:
@@ -79,12 +78,14 @@ class Asking:
         unjudged, never worth 0.
 
         Raises: InputError for a question that is none, and for something returned that is no
-            answer, naming the sample.
+            answer, naming the sample; what the function raised, if its first three calls did.
         """
         spans, end = _spans(self.path)
         loop = _Loop(self.loop)
         file = Appending(self.path, end)
         waiting: deque[_Call] = deque()
+        first_calls: list[_Call] = []
+        works = False
         left = iter(questions)
         try:
             while True:
@@ -94,6 +95,8 @@ class Asking:
                         break
                     call = self._begin(system, ask, row, spans, loop)
                     waiting.append(call)
+                    if len(first_calls) < N_TRIES:
+                        first_calls.append(call)
                     if not call.future.done():
                         running.add(call.future)
                 if not waiting:
@@ -102,6 +105,7 @@ class Asking:
                     wait(running, timeout=1, return_when=FIRST_COMPLETED)
                 for call in waiting:
                     call.keep(file, self)
+                works = works or _check_first(first_calls, waiting)
                 while waiting and waiting[0].sample is not None:
                     yield waiting.popleft().sample  # type: ignore[misc]
                 if self.stopped is not None and self.stopped.is_set():
@@ -144,6 +148,12 @@ class _Call:
     future: Future[Any]
     sample: Sample | None = None
 
+    @property
+    def error(self) -> Exception | None:
+        """What the function raised, where it has ended with that."""
+        error = self.future.exception() if self.future.done() else None
+        return error if isinstance(error, Exception) else None
+
     def keep(self, file: Appending, asking: Asking) -> None:
         """Make the sample of what was returned, once, and append that to the file."""
         if self.sample is not None or not self.future.done():
@@ -172,6 +182,18 @@ class _Call:
         asking.n_failed += 1
         asking.first_failure = asking.first_failure or shorten(why, 300)
         self.sample = make_sample({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
+
+
+def _check_first(first: Sequence[_Call], waiting: Iterable[_Call]) -> bool:
+    """Whether a call has returned something. Raises: what the first calls raised, if all did."""
+    if any(call.future.done() and call.error is None for call in waiting):
+        return True
+    errors = [error for call in first if (error := call.error) is not None]
+    if len(errors) == N_TRIES:
+        what = f"answer() raised on each of its first {N_TRIES} questions, so none was judged"
+        errors[0].add_note(what)
+        raise errors[0]
+    return False
 
 
 class _Loop:
@@ -227,11 +249,12 @@ async def _await(awaitable: Any) -> Any:
 
 def _read_returned(returned: Any, at: str) -> Mapping[str, Any]:
     """The answer and contexts of what a function returned."""
-    row = {ANSWER[0]: returned} if isinstance(returned, str) else get_fields(returned)
+    row = read_returned(returned)
     if row is None:
         what = "wanted a text, or a mapping with answer and contexts"
         raise InputError(f"{at}: answer() returned {shorten(repr(returned), 60)}, {what}")
     wanted = (*ANSWER, *CONTEXTS, NOT_MADE)
+    row = rename_fields(row, wanted)
     if not any(row.get(name) is not None for name in (*ANSWER, NOT_MADE)):
         names = ", ".join(map(str, row)) or "nothing"
         raise InputError(f"{at}: answer() returned {names}; no {', '.join(ANSWER)} in it")

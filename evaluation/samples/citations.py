@@ -81,17 +81,6 @@ def _literals(text: str) -> Any:
     return ast.literal_eval(text)
 
 
-def get_fields(value: Any) -> Mapping[str, Any] | None:
-    """The fields of a mapping, a dataclass or a pydantic object, not those within; else None."""
-    if isinstance(value, Mapping):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: getattr(value, each.name) for each in fields(value)}
-    if isinstance(names := getattr(type(value), "model_fields", None), Mapping):
-        return {name: getattr(value, name) for name in names}
-    return None
-
-
 def check_writable(value: Any, at: str) -> None:
     """Raise InputError naming the part of a value that no JSON file can hold.
 

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from ...judges.table import find_judge
-from ...records.judgements import NOT_MADE
+from ...records.judgements import NOT_MADE, Reason
 from ...records.nuggets import bank_row, read_nugget_banks
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError, Problems
@@ -30,10 +30,8 @@ from .citations import (
     is_missing,
     split_marked_answer,
 )
+from .fields import ANSWER, CONTEXTS, KNOWN, QUESTION, rename_fields
 from .reading import (
-    ANSWER,
-    CONTEXTS,
-    QUESTION,
     Context,
     Nugget,
     Sample,
@@ -41,9 +39,11 @@ from .reading import (
     describe_fields,
     get_topic,
     hash_text,
+    lacks_answer,
     read_contexts,
     read_rows,
 )
+from .returned import unfold
 
 FORMS = "[1], [1, 3], 【1】, [Source 1], (1), superscripts, or the id of a context in brackets"
 
@@ -57,6 +57,7 @@ class Citing:
         n_uncited: those that cite nothing. unread: what looks like a mark in the first of those
             that have something, and where.
         n_not_given: citations of contexts that are not there.
+        n_empty: samples whose answer is None or NaN; they are not among `n_answers`.
     """
 
     n_answers: int = 0
@@ -66,6 +67,13 @@ class Citing:
     first_uncited: str = ""
     n_not_given: int = 0
     first_not_given: str = ""
+    n_empty: int = 0
+    first_empty: str = ""
+
+    def count_empty(self, location: str) -> None:
+        """Count a sample whose answer is None or NaN."""
+        self.n_empty += 1
+        self.first_empty = self.first_empty or location
 
     def count(
         self, sample: Sample, first: int, cited: Sequence[Sequence[int | str]], missing: list[str]
@@ -161,6 +169,8 @@ class SampleFiles:
         """
         topic, at = sample.topic_id, sample.location
         check_writable(sample, at)
+        if sample.is_empty:
+            self._citing.count_empty(at)
         if (first := self._answered.setdefault((run_id, topic), at)) != at:
             what = f"{run_id} has answered topic {topic!r} in {first}"
             raise InputError(f"{at}: {what}; give samples of one question ids of their own")
@@ -492,7 +502,12 @@ def _row(
     judge: str,
 ) -> dict[str, Any]:
     there = dict(_of_sample(sample)) if isinstance(sample, Sample) else dict(sample)
-    there = {str(name): as_plain(v) for name, v in there.items() if not is_missing(v)}
+    names = (*inputs, *optional, *fields.values(), *KNOWN, NOT_MADE)
+    there = dict(unfold(rename_fields(there, names)))
+    reads_answer = any(fields.get(name, name) in ANSWER for name in inputs)
+    if reads_answer and lacks_answer(there):
+        there[NOT_MADE] = Reason.ERROR.value
+    there = {name: as_plain(v) for name, v in there.items() if not is_missing(v)}
     if isinstance(sample, Sample):
         topic = sample.topic_id
     else:

@@ -16,14 +16,25 @@ from .citations import (
     Sentence,
     as_list,
     as_plain,
-    get_fields,
     is_missing,
     make_sentence,
     parse_list,
 )
+from .fields import (
+    ANSWER,
+    CONTEXTS,
+    ID,
+    KEY_POINTS,
+    KNOWN,
+    NUGGETS,
+    QUESTION,
+    QUESTIONS,
+    REFERENCE,
+    get_fields,
+    rename_fields,
+)
+from .returned import unfold
 
-# `context` is what chains of LangChain return, `source_documents` what older ones did.
-CONTEXTS = ("contexts", "retrieved_contexts", "retrieval_context", "context", "source_documents")
 _TEXT = ("text", "page_content", "content", "contents", "segment", "passage")
 _ID = ("id", "docid", "_id", "id_", "doc_id", "node_id")
 
@@ -68,7 +79,7 @@ def _context(context: Any, at: str) -> Context:
         what = f"wanted text, or something with a text ({', '.join(_TEXT)})"
         there = f"; it has {', '.join(map(str, context))}" if isinstance(context, Mapping) else ""
         raise InputError(f"{at}: is {shorten(repr(context), 60)}, {what}{there}")
-    about = _value(inner, ("metadata",))
+    about = _value(inner, ("metadata", "meta"))
     about = about if isinstance(about, Mapping) else {}
     name = next((v for v in (_value(inner, _ID), _value(about, _ID)) if v is not None), "")
     title = next((v for of in (inner, about) if (v := _value(of, ("title",)))), "")
@@ -83,15 +94,6 @@ def _value(item: Any, names: tuple[str, ...]) -> Any:
             return value
     return None
 
-
-QUESTION = ("question", "user_input", "input", "query", "topic")
-ANSWER = ("answer", "response", "actual_output", "output")
-NUGGETS = ("nuggets",)
-KEY_POINTS = ("key_points", "keypoints")
-QUESTIONS = ("questions", "sub_questions", "subquestions")
-REFERENCE = ("reference", "expected_output", "ground_truth", "reference_answer")
-ID = ("id", "topic_id", "qid", "question_id", "query_id")
-KNOWN = (*QUESTION, *ANSWER, *CONTEXTS, *NUGGETS, *KEY_POINTS, *QUESTIONS, *REFERENCE, *ID)
 
 VITAL, OKAY = "vital", "okay"
 _ALIKE = 0.85  # of the letters of a field that is taken for a slip of the pen
@@ -117,6 +119,7 @@ class Sample:
         nuggets: those given as texts are vital. questions: sub-questions of the topic.
         reference: a good answer, "" where there is none.
         not_made: why there is no answer, where the system did not cause that; "": there is one.
+        is_empty: its answer is None or NaN, and so it is `not_made`.
         location: among the samples, for messages.
     """
 
@@ -130,6 +133,7 @@ class Sample:
     reference: str = ""
     sentences: tuple[Sentence, ...] = ()
     not_made: str = ""
+    is_empty: bool = False
     location: str = "sample"
 
 
@@ -142,7 +146,8 @@ def make_sample(fields: Mapping[str, Any], location: int | str) -> Sample:
     Raises: InputError naming the location, what is missing or wrong, and the fields that are there.
     """
     at = location if isinstance(location, str) else f"samples[{location}]"
-    there = {str(name): as_plain(value) for name, value in fields.items() if not is_missing(value)}
+    fields = unfold(rename_fields(fields, (*KNOWN, NOT_MADE)))
+    there = {name: as_plain(value) for name, value in fields.items() if not is_missing(value)}
     _check_names(there, at)
     question, not_made = get_text(there, QUESTION, at), _not_made(there, at)
     contexts = read_contexts(_first(there, CONTEXTS)[1], at)
@@ -293,7 +298,8 @@ def group_by_system(samples: Samples, name: str) -> dict[str, Samples]:
     """
     if not isinstance(samples, Mapping):
         return {name: samples}
-    if taken := [key for key in (*QUESTION, *ANSWER) if key in samples]:
+    columns = rename_fields(samples, (*QUESTION, *ANSWER))
+    if taken := [key for key in (*QUESTION, *ANSWER) if key in columns]:
         what = f"is a mapping with {taken[0]!r}; wanted {_FRAMES} of such"
         raise InputError(f"samples: {what}, or these by the name of each system")
     if not samples:
@@ -304,7 +310,20 @@ def group_by_system(samples: Samples, name: str) -> dict[str, Samples]:
 def read_samples(samples: Samples, name: str = "samples") -> Iterator[Sample]:
     """Each sample, one in memory at a time. Raises: InputError naming one that is none."""
     for at, row in read_rows(samples, name):
-        yield replace(row, location=at) if isinstance(row, Sample) else make_sample(row, at)
+        if isinstance(row, Sample):
+            yield replace(row, location=at)
+        elif lacks_answer(row):
+            yield replace(make_sample({**row, NOT_MADE: Reason.ERROR}, at), is_empty=True)
+        else:
+            yield make_sample(row, at)
+
+
+def lacks_answer(fields: Mapping[str, Any]) -> bool:
+    """Whether the answer is a cell without a value, and no reason stands beside it."""
+    fields = rename_fields(fields, (*ANSWER, NOT_MADE))
+    answers = [fields[name] for name in ANSWER if name in fields]
+    reason = fields.get(NOT_MADE)
+    return bool(answers) and all(map(is_missing, answers)) and (reason == "" or is_missing(reason))
 
 
 def read_rows(samples: Samples, name: str) -> Iterator[tuple[str, Mapping[str, Any] | Sample]]:
@@ -330,7 +349,7 @@ def read_questions(questions: Samples) -> Iterator[tuple[str, Mapping[str, Any]]
     for at, row in read_rows(texts, "samples"):
         if isinstance(row, Sample):
             raise InputError(f"{at}: is a Sample, which has an answer; wanted a question")
-        yield at, row
+        yield at, rename_fields(row, KNOWN)
 
 
 def _rows(samples: Samples, name: str) -> Iterable[Any]:

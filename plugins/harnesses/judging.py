@@ -18,8 +18,9 @@ from weakref import finalize
 
 from ...evaluation.evaluate import check_needs, get_defaults, select_files
 from ...evaluation.result import QuestionScore, list_question_scores
+from ...evaluation.samples.fields import ANSWER, CONTEXTS, QUESTION
 from ...evaluation.samples.files import write_samples
-from ...evaluation.samples.reading import ANSWER, CONTEXTS, QUESTION, Sample, make_sample
+from ...evaluation.samples.reading import Sample, make_sample
 from ...programs.analysis.answers.summaries import standing
 from ...programs.analysis.answers.views import AnswerView, Judged, read_answer_views
 from ...programs.config.base import program_names

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import PrivateAttr
 
 from ...evaluation.result import QuestionScore
-from ...evaluation.samples.reading import ANSWER, CONTEXTS, ID, QUESTION
+from ...evaluation.samples.fields import ANSWER, CONTEXTS, ID, QUESTION
 from ...records.reading.problems import need
 from .judging import SampleJudge
 
