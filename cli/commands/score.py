@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ...programs.scoring.score import LabelCounts
 
 _FILES = (Format.CSV, Format.MARKDOWN)
+_MOST_LINES = 3  # of runs without a correction, one line each
 _HEADER = ("topics like these", "these topics")
 
 
@@ -172,6 +173,8 @@ def _make_corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator
     common = {"level": corrected.level, **({} if by is None else {"by": by.strip()})}
     for score in corrected.scores:
         yield {"row": "corrected", **common, **score.as_dict()}
+    for pooled in corrected.pooled:
+        yield {"row": "pooled", **common, **pooled.as_dict()}
     for minus in corrected.differences:
         yield {"row": "difference", **common, **minus.as_dict()}
 
@@ -180,16 +183,40 @@ def _make_corrected_tables(corrected: CorrectedScores) -> Iterator[Table]:
     """A table of scores and one of differences for each measure, with what to beware of."""
     for measure, group in groupby(corrected.scores, key=lambda score: score.measure):
         scores = sorted(group, key=_best_first)
-        notes = [
-            f"{score.run_id}: {note}"
-            for score in scores
-            for note in (*([score.reason] if score.reason else []), *score.warnings)
-        ]
+        notes = [f"{score.run_id}: {note}" for score in scores for note in score.warnings]
+        notes += _explain_missing([score for score in scores if score.reason])
         minus = [row for row in corrected.differences if row.measure == measure]
+        if pooled := [row for row in corrected.pooled if row.measure == measure]:
+            scores += [replace(row, run_id="all runs (pooled)") for row in pooled]
+            notes += _explain_pooled(pooled[0], scores)
         table = _scores(measure, scores, corrected)
         yield table if minus else replace(table, notes=notes)
         if minus:
             yield replace(_differences(minus), notes=notes)
+
+
+def _explain_missing(scores: Sequence[CorrectedScore]) -> list[str]:
+    """Why runs have no correction: those that lack labels in one line where there are many."""
+    from ...programs.scoring.corrected_measure import MIN_LABELS
+
+    few = [score for score in scores if score.n_labels < MIN_LABELS]
+    if len(few) <= _MOST_LINES:
+        return [f"{score.run_id}: {score.reason}" for score in scores]
+    n_labels = sorted(score.n_labels for score in few)
+    missing = sum(MIN_LABELS - n for n in n_labels)
+    what = f"{len(few)} runs have {n_labels[0]} to {n_labels[-1]} labels, wanted {MIN_LABELS} each"
+    rest = [f"{score.run_id}: {score.reason}" for score in scores if score not in few]
+    return [f"{what}: label about {missing:,} more items, drawn at random from these runs", *rest]
+
+
+def _explain_pooled(pooled: CorrectedScore, scores: Sequence[CorrectedScore]) -> list[str]:
+    """What the pooled row says, and what the runs without a correction still have."""
+    what = pooled.reason or "the mean score of all runs, corrected with the labels of all of them"
+    notes = [f"all runs (pooled): {what}", *(f"all runs (pooled): {x}" for x in pooled.warnings)]
+    if any(score.corrected is None and score.plug_in is not None for score in scores):
+        what = "the judge's score without the error rates that all labels together show, which"
+        notes.append(f"error rates: {what} holds only if the judge errs alike on all runs")
+    return notes
 
 
 def _best_first(score: CorrectedScore) -> tuple[float, str]:
@@ -197,17 +224,18 @@ def _best_first(score: CorrectedScore) -> tuple[float, str]:
 
 
 def _scores(measure: str, scores: list[CorrectedScore], corrected: CorrectedScores) -> Table:
-    first = scores[0]
+    first = next((score for score in scores if score.corrected is not None), scores[0])
     aside = f"{corrected.level:.0%} intervals"
     if first.rho is not None and first.lam is not None and first.label_saving is not None:
         rho, lam = format_short_share(first.rho), format_short_share(first.lam)
         aside += f"; judge and people correlate {rho}, the judge weighs {lam}"
         aside += f" and saves {first.label_saving:.0%} of the labels"
+    is_pooled = any(row.measure == measure for row in corrected.pooled)
     columns = [
         Column("run", Kind.NAME), Column("judged", Kind.SHARE), *_estimate_columns("corrected"),
         Column("labels", Kind.COUNT, optional=1), Column("items", Kind.COUNT, optional=1),
         Column("topics", Kind.RATIO, optional=1),
-        Column("error rates", Kind.SHARE, optional=3),
+        Column("error rates", Kind.SHARE, optional=0 if is_pooled else 3),
         *_estimate_columns("labels alone", optional=2),
     ]  # fmt: skip
     rows = [

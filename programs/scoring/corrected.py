@@ -91,19 +91,24 @@ def correct_scores(
     means = {(row.run_id, row.measure): row.value for row in plain if row.topic_id == "all"}
     correction = Correction(means, against, half_width, level)
     scores: list[CorrectedScore] = []
+    pooled: list[CorrectedScore] = []
     differences: list[CorrectedDifference] = []
     for of_measure in chosen:
-        corrected, compared, gap = correction.measure(of_measure)
-        if abs(gap) > _TOO_FAR:
-            name, more = of_measure.measure.name, "higher" if gap > 0 else "lower"
-            what = f"the judge scores labelled items {more} in {name} than all, by {abs(gap):.1f}"
+        found = correction.measure(of_measure)
+        if abs(found.gap) > _TOO_FAR:
+            name, more = of_measure.measure.name, "higher" if found.gap > 0 else "lower"
+            what = f"the judge scores labelled items {more} in {name} than all"
+            what += f", by {abs(found.gap):.1f}"
             what += " standard errors: were they drawn at random?"
             problems.keep(labels, 1, "labels_not_random", what)
-        scores += corrected
-        differences += compared
-    if all(score.corrected is None for score in scores):
-        raise InputError(f"{labels}: nothing can be corrected: {_why_none(scores)}")
-    return CorrectedScores(plain, scores, differences, level, half_width)
+        scores += found.scores
+        if found.pooled is not None and any(score.reason for score in found.scores):
+            pooled.append(found.pooled)
+        differences += found.differences
+    if all(score.corrected is None for score in (*scores, *pooled)):
+        together = f"; all runs together: {pooled[0].reason}" if pooled else ""
+        raise InputError(f"{labels}: nothing can be corrected: {_why_none(scores)}{together}")
+    return CorrectedScores(plain, scores, pooled, differences, level, half_width)
 
 
 def _check_numbers(items: JudgedItems, human: Sequence[str | None], labels: Path) -> None:

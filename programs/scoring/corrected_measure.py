@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chisquare
 
 from ...metrics.inference import SHARE, SIGNED, Ends, Interval
 from ...metrics.ppi import (
@@ -29,7 +30,7 @@ from ...metrics.ppi import (
     moments,
 )
 from ...records.rows import ScoreRow
-from ..protocols.judged_items import Floats, JudgedItems, Measure
+from ..protocols.judged_items import ALL, Floats, JudgedItems, Measure
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,9 @@ class Figure:
 class CorrectedScore:
     """One measure of one run: by the judge, corrected, and by the human labels alone.
 
-    `corrected` and what follows it is None where `reason` says why. `lam`, `rho` and
-    `label_saving` are of the measure, over all its runs.
+    Where `reason` says why a score has no correction, `corrected` and the fields after it are
+    None. `lam`, `rho` and `label_saving` belong to the measure, over all its runs. `plug_in` is
+    the judge's score freed of the error rates that the labels of all runs together show.
     """
 
     run_id: str
@@ -74,10 +76,10 @@ class CorrectedScore:
     lam: float | None
     rho: float | None
     label_saving: float | None
+    plug_in: float | None = None
     reason: str | None = None
     corrected: Figure | None = None
     human_only: Figure | None = None
-    plug_in: float | None = None
     sensitivity: float | None = None
     specificity: float | None = None
     needed: LabelsNeeded | None = None
@@ -112,13 +114,32 @@ class CorrectedDifference:
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """What `correct_scores` found; `plain` holds the score rows without correction."""
+    """What `correct_scores` found; `plain` holds the score rows without correction.
+
+    `pooled` has a row for each measure in which some run has too few labels of its own: the mean
+    of all runs' scores, corrected with the labels of all runs.
+    """
 
     plain: list[ScoreRow] = field(repr=False)
     scores: list[CorrectedScore]
+    pooled: list[CorrectedScore]
     differences: list[CorrectedDifference]
     level: float
     half_width: float | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The scores of all runs in one measure, and their differences from one run.
+
+    `pooled` is the mean score of the runs; None: there is one run. `gap`, in standard errors, is
+    how much higher the judge scores labelled items than all items.
+    """
+
+    scores: list[CorrectedScore]
+    pooled: CorrectedScore | None
+    differences: list[CorrectedDifference]
+    gap: float
 
 
 Ints = NDArray[np.int64]
@@ -153,6 +174,21 @@ class Labelled:
     def is_labelled(self) -> NDArray[np.bool_]:
         """(n,) whether people labelled the item."""
         return self.human_level >= 0
+
+    def is_drawn_from_all(self) -> bool:
+        """Whether the labels spread over the runs as a random draw of all items does.
+
+        By the chi-squared test; a draw of all items fails it once in 1,000 times.
+        """
+        n_items = np.bincount(self.runs, minlength=len(self.run_ids))
+        n_labels = np.bincount(self.runs[self.is_labelled], minlength=len(self.run_ids))
+        expected = n_labels.sum() * n_items / n_items.sum()
+        return not n_labels.any() or bool(chisquare(n_labels, expected).pvalue >= _BY_CHANCE)
+
+    def pool(self) -> Labelled:
+        """The items of all runs as those of one, whose score is the mean of their scores."""
+        weights = self.weights / len(self.run_ids)
+        return replace(self, run_ids=[ALL], runs=np.zeros_like(self.runs), weights=weights)
 
     def sample(self, run_id: str) -> Sample:
         """The run's items. One that was not judged earns what the judged ones do on average.
@@ -278,6 +314,8 @@ def find_labelled(
 # 10, those of these topics fell to 88%. Below 5 topics Student's t makes an interval useless.
 MIN_LABELS = 20
 MIN_TOPICS = 5
+_BY_CHANCE = 0.001
+_NOT_OF_ALL = "the labels are not a random draw from the items of all runs"
 # Fewer labels than this on either side of a score's middle make an interval doubtful.
 _FEW = 5
 
@@ -291,16 +329,11 @@ class Correction:
     half_width: float | None
     level: float
 
-    def measure(
-        self, data: Labelled
-    ) -> tuple[list[CorrectedScore], list[CorrectedDifference], float]:
-        """The scores of all runs, their differences from one of them, and the gap of the draw.
-
-        The gap, in standard errors: how much higher the judge scores labelled items than all.
-        """
+    def measure(self, data: Labelled) -> Measured:
+        """Correct the scores of all runs in one measure, and their mean."""
         runs = data.run_ids
         samples = {run: data.sample(run) for run in runs}
-        reasons = {run: _reason(sample) for run, sample in samples.items()}
+        reasons = {run: find_reason(sample) for run, sample in samples.items()}
         usable = [run for run in runs if reasons[run] is None]
         tuned = reduce(add, (moments(samples[run]) for run in usable), Moments(0.0, 0.0, 0.0))
         estimates = {run: estimate(samples[run], tuned.lam) for run in usable}
@@ -308,9 +341,21 @@ class Correction:
             self._score(data, run, samples[run], tuned, reasons[run], estimates.get(run))
             for run in runs
         ]
-        gap = sum(measure_gap(samples[run]) for run in usable)
-        error = float(np.sqrt(tuned.judged))
-        return scores, self._differences(data, estimates), gap / error if error > 0 else 0.0
+        differences = self._differences(data, estimates)
+        of_all = self.measure(data.pool()) if len(runs) > 1 else None
+        if of_all is not None and not usable:
+            gap = of_all.gap
+        else:
+            gap = sum(measure_gap(samples[run]) for run in usable)
+            gap /= float(np.sqrt(tuned.judged)) or np.inf
+        if of_all is None:
+            return Measured(scores, None, differences, gap)
+        judged, plug_in = _mean(x.judged for x in scores), _mean(x.plug_in for x in scores)
+        pooled = replace(of_all.scores[0], judged=judged, plug_in=plug_in)
+        if not data.is_drawn_from_all():
+            nothing: dict[str, Any] = {"corrected": None, "human_only": None, "needed": None}
+            pooled = replace(pooled, reason=_NOT_OF_ALL, warnings=(), **nothing)
+        return Measured(scores, pooled, differences, gap)
 
     def _score(
         self,
@@ -321,8 +366,8 @@ class Correction:
         reason: str | None,
         estimated: Estimate | None,
     ) -> CorrectedScore:
-        name = data.measure.name
-        lam = tuned.lam
+        name, lam = data.measure.name, tuned.lam
+        plug_in = data.plug_in(run)
         common: dict[str, Any] = {
             "run_id": run,
             "measure": name,
@@ -336,17 +381,16 @@ class Correction:
             "lam": lam,
             "rho": tuned.rho,
             "label_saving": tuned.label_saving(lam),
+            "plug_in": plug_in,
         }
         if estimated is None:
             return CorrectedScore(**common, reason=reason)
         corrected = self._figure(estimated, is_share=True)
-        plug_in = data.plug_in(run)
         binary = len(data.levels) == 2
         return CorrectedScore(
             **common,
             corrected=corrected,
             human_only=self._figure(estimate(sample, 0.0), is_share=True),
-            plug_in=plug_in,
             sensitivity=data.rates.sensitivity if binary else None,
             specificity=data.rates.specificity if binary else None,
             needed=self._needed(estimated),
@@ -409,13 +453,16 @@ class Correction:
         return compared
 
 
-def _reason(sample: Sample) -> str | None:
+def find_reason(sample: Sample) -> str | None:
     """Why a run's score cannot be corrected."""
     on = sample.is_labelled
     n_topics = len(set(sample.topics[on]))
     drawn, pool = sample.stratum_labels, sample.stratum_items
     if sample.n_labels < MIN_LABELS and sample.n_labels < len(sample.judged):
-        return f"{sample.n_labels} labels, wanted {MIN_LABELS} or more"
+        more = min(MIN_LABELS, len(sample.judged)) - sample.n_labels
+        return (
+            f"{sample.n_labels} labels, wanted {MIN_LABELS} or more: label {more} more of its items"
+        )
     if n_topics < 2:
         return f"labels of {n_topics} topic, wanted {MIN_TOPICS} or more"
     if n_topics < MIN_TOPICS and not ((drawn >= 2) | (drawn == pool)).all():
@@ -438,6 +485,12 @@ def _warnings(sample: Sample, corrected: Figure, plug_in: float | None) -> list[
             what = f"the error rates of all runs together give {plug_in:.3f}"
             warnings.append(f"{what}: this run's errors may be of another kind")
     return warnings
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are there; None: there are none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _or_least(value: float | None) -> float:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ....metrics.inference import LEVEL, Interval
-from ....programs.protocols.judged_items import ALL, Measure
+from ....programs.protocols.judged_items import Measure
 from ....programs.scoring.corrected import later_citations
 from ....programs.scoring.corrected_measure import (
     CorrectedScore,
     Correction,
-    Labelled,
     find_labelled,
 )
 from ....records.kinds import Cell
@@ -88,21 +87,11 @@ def live_scores(
     for measure in items.measures:
         if measure.name.endswith("_all") and not (later and all(later.values())):
             continue
-        data = find_labelled(items, human, measure)
-        rows = correction.measure(data)[0]
-        if len(rows) > 1:
-            means = [one.judged for one in rows if one.judged is not None]
-            row = correction.measure(_together(data))[0][0]
-            rows = [replace(row, judged=sum(means) / len(means) if means else None), *rows]
+        found = correction.measure(find_labelled(items, human, measure))
+        rows = [*([] if found.pooled is None else [found.pooled]), *found.scores]
         by_run = sequences.of(measure, [row.run_id for row in rows])
         scores += [_live(row, by_run[row.run_id], n_labels) for row in rows]
     return scores
-
-
-def _together(data: Labelled) -> Labelled:
-    """The items of all runs as those of one, whose score is the mean of theirs."""
-    weights = data.weights / len(data.run_ids)
-    return replace(data, run_ids=[ALL], runs=np.zeros_like(data.runs), weights=weights)
 
 
 def _live(row: CorrectedScore, sequence: tuple[float, float] | None, n_labels: int) -> LiveScore:

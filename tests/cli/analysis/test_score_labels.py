@@ -59,6 +59,25 @@ def test_json_gives_score_rows_and_then_corrected_ones(judge, files):
     assert rows[-1]["against"] == "good"
 
 
+def test_few_labels_over_the_runs_correct_their_mean_and_say_what_is_missing(judge, files):
+    head, *rows = (files / "human.csv").read_text(encoding="utf-8").splitlines()
+    for run, n in (("good", 15), ("poor", 15)):
+        of_run = [row for row in rows if f",{run}," in row]
+        head = "\n".join([head, *random.Random(2).sample(of_run, n)])
+    (files / "few.csv").write_text(head, encoding="utf-8")
+    ran = judge("score", "judged.jsonl", "--labels", "few.csv", "--measures", "A")
+    assert ran.code == 0, ran.err
+    assert "good: 15 labels, wanted 20 or more: label 5 more of its items" in ran.out
+    (row,) = [line.split() for line in ran.out.splitlines() if "(pooled)  " in line][:1]
+    assert row[:3] == ["all", "runs", "(pooled)"]
+    ran = judge("score", "judged.jsonl", "--labels", "few.csv", "--measures", "A", "--json")
+    rows = [row for row in ran.rows if "row" in row]
+    assert [row["row"] for row in rows] == ["corrected", "corrected", "pooled"]
+    assert rows[0]["corrected"] is None
+    assert rows[2]["n_labels"] == 30
+    assert float(row[4]) == pytest.approx(rows[2]["corrected"]["value"], abs=0.0006)
+
+
 def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):
     plain = judge("score", "judged.jsonl", "--labels", "human.csv")
     with (files / "human.csv").open("a", encoding="utf-8") as stream:

@@ -41,14 +41,14 @@ def test_an_item_that_was_not_judged_leaves_the_judges_score_of_its_topic():
 def test_a_score_of_fewer_than_five_labels_that_differ_is_doubted(n_good, is_doubted):
     human = [("g" if topic < n_good else "b") + "bbb-" for topic in range(6)]
     of = data(judged=["gbbbb"] * 6, human=human)
-    (score,), _, _ = Correction({}, None, None, 0.95).measure(of)
+    (score,) = Correction({}, None, None, 0.95).measure(of).scores
     said = f"only {n_good} of 24 labels differ from the others"
     assert (said in score.warnings) is is_doubted
 
 
 def test_a_run_whose_labels_all_say_the_same_is_not_corrected():
     of = data(judged=["gbbbb"] * 6, human=["gggg-"] * 6)
-    (score,), _, _ = Correction({}, None, None, 0.95).measure(of)
+    (score,) = Correction({}, None, None, 0.95).measure(of).scores
     assert (score.corrected, score.reason) == (
         None,
         "by people, all 24 labelled items earn the same",
