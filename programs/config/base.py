@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -45,7 +44,8 @@ S = TypeVar("S", bound=Section)
 def load_sections() -> dict[str, type[Section]]:
     """The sections that programs of other packages bring, by their names in a config.
 
-    One that cannot be imported is left out: the config that has it says that there is none.
+    One that cannot be imported is left out, and `broken` says why: the error of a config that
+    names it.
     """
     return _load_all(SECTIONS)
 
@@ -79,11 +79,16 @@ def load_inputs() -> dict[str, Input]:
     return _load_all(INPUTS)
 
 
+broken: dict[str, str] = {}  # setting of another package that could not be imported -> why
+
+
 def _load_all(group: str) -> dict[str, Any]:
     found = {}
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):
-        with suppress(Exception):  # another package's code may raise anything
+        try:
             found[entry.name] = entry.load()
+        except Exception as error:  # another package's code may raise anything
+            broken[entry.name] = f"{entry.value} cannot be imported ({error!r})"
     return found
 
 

@@ -22,6 +22,7 @@ from ...records.reading.settings import (
     texts_of_file,
     unfit_values,
 )
+from .base import broken
 from .renamed import find_outdated, in_new_words
 from .sections import Config, DataConfig, ItemsConfig, RunSection
 
@@ -170,7 +171,8 @@ def _put_model(data: dict[str, Any], model: str) -> None:
 def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:
     at, what = plain_error(error)
     if error["type"] == "extra_forbidden":
-        what += did_you_mean(at[-1], _settings_in(Config, at[:-1]))
+        reason = broken.get(at[-1]) if at[:-1] in ((), ("data",)) else None
+        what += f": {reason}" if reason else did_you_mean(at[-1], _settings_in(Config, at[:-1]))
     return _locate(at, what, path, lines, flags)
 
 

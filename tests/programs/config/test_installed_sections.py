@@ -2,9 +2,12 @@
 
 from importlib.metadata import EntryPoint
 
-from nuggetjudge.programs.config import base
+import pytest
+
+from nuggetjudge.programs.config import base, reading
 from nuggetjudge.programs.config.reading import config_before, load_config
 from nuggetjudge.programs.config.sections import Config
+from nuggetjudge.records.reading.problems import InputError
 
 
 class Tides(base.Section):
@@ -22,7 +25,11 @@ def test_a_section_is_found_by_its_entry_point_and_a_broken_one_is_left_out(monk
     monkeypatch.setattr(
         base, "entry_points", lambda group: entries if group == base.SECTIONS else []
     )
+    monkeypatch.setattr(base, "broken", {})
+    monkeypatch.setattr(reading, "broken", base.broken)
     assert base.load_sections() == {"tides": Tides}
+    with pytest.raises(InputError, match=r"broken: no such setting: no_such_package:Section cann"):
+        load_config(None, {"broken.high": 1})
 
 
 def test_every_installed_section_is_in_the_config_and_found_by_its_class():
