@@ -20,7 +20,7 @@ from .tools import Limits, Question, Tools
 
 FULL, PARTIAL, CONTRADICTS = "full", "partial", "contradicts"
 SCOPES = ("self", "reply", "corpus")
-MOST_SHOWN = 3  # passages of `best`, and of those that a claim is checked against
+MAX_SHOWN = 3  # passages of `best`, and of those that a claim is checked against
 
 
 class Plan(NamedTuple):
@@ -234,7 +234,7 @@ class _Sought:
         return {
             "outcome": outcome,
             "suggestion": suggestion.as_row() if suggestion else None,
-            "best": [judged.passage.id for judged in self._by_worth()[:MOST_SHOWN]],
+            "best": [judged.passage.id for judged in self._by_worth()[:MAX_SHOWN]],
             "contradiction": contradiction,
             "claims": list(claims),
             "queries": self._queries,
@@ -263,7 +263,7 @@ class _Sought:
             "claim_extractor", call, {}, lambda reply: {"claims": reply[0]}
         )
         passages = [each.passage for each in self._by_worth() if each.verdict.label == PARTIAL][
-            :MOST_SHOWN
+            :MAX_SHOWN
         ]
         if self._item.get("label") == PARTIAL and self._item.get("cited") is not None:
             passages.insert(0, self._get_cited())

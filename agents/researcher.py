@@ -15,7 +15,7 @@ from .agent import Agent
 from .corpus import Corpus
 from .tools import Limits, Tools
 
-MOST = 15  # questions of a topic
+MAX_QUESTIONS = 15  # questions of a topic
 HITS = 5  # passages that are graded for a question
 JUDGES: Mapping[str, type[Judge]] = {
     "question_decomposer": QuestionDecomposer,
@@ -46,7 +46,7 @@ class Researcher(Agent):
 
     name = "research"
     inputs = ("topic_id", "question", "questions")
-    default_limits = Limits(calls=1 + MOST * HITS, hits=HITS)
+    default_limits = Limits(calls=1 + MAX_QUESTIONS * HITS, hits=HITS)
     JUDGES: ClassVar[Mapping[str, type[Judge]]] = JUDGES
 
     def __init__(
@@ -57,7 +57,7 @@ class Researcher(Agent):
         model: str | ModelConfig | None = None,
         judges: Mapping[str, Any] | None = None,
         eta: int = 3,
-        most: int = MOST,
+        most: int = MAX_QUESTIONS,
     ) -> None:
         super().__init__(corpus, limits)
         own_judges = dict(judges or {})

@@ -80,7 +80,7 @@ def compute_cost(price: Price | None, prompt: int, cached: int, completion: int)
 CHARS_PER_TOKEN = 4  # rule of thumb for English; only estimates rest on it
 REPLY_TOKENS = 200  # of a reply, where max_tokens is not set and none was seen
 ROOM = 128  # tokens of a reply besides its JSON: a fence, spaces
-MOST_OWN = 8_192  # of a limit that follows from a judge's bounds
+MAX_OWN = 8_192  # of a limit that follows from a judge's bounds
 BYTES_PER_TOKEN = 2  # of what an endpoint does not count: enough for Chinese and code, too
 
 
@@ -184,7 +184,7 @@ def get_reply_limit(config: ModelConfig) -> int | None:
 
 def bound_reply(schema: Mapping[str, Any]) -> int:
     """Tokens for the longest reply that a JSON schema allows, with room for spaces around it."""
-    return min(MOST_OWN, ROOM + _longest(schema) // BYTES_PER_TOKEN)
+    return min(MAX_OWN, ROOM + _longest(schema) // BYTES_PER_TOKEN)
 
 
 def _longest(schema: Mapping[str, Any]) -> int:

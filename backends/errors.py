@@ -12,7 +12,7 @@ from ..records.judgements import Reason
 TOO_LONG = "prompt and reply are longer than the model's context"  # how such a detail begins
 NOT_AS_ASKED = "it was not in the form that was asked for"
 CONTEXT = "context"  # what is refused where a prompt and its reply do not fit
-MOST_RAW, MOST_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
+MAX_RAW, MAX_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
 
 
 class JudgeError(Exception):
@@ -20,13 +20,13 @@ class JudgeError(Exception):
 
     Attributes:
         reason: why. detail: the same in words.
-        raw: the reply, cut to MOST_RAW characters.
+        raw: the reply, cut to MAX_RAW characters.
     """
 
     def __init__(self, reason: Reason, detail: str, raw: str = "") -> None:
         self.reason = reason
-        self.detail = _cut(detail, MOST_DETAIL)
-        self.raw = _cut(raw, MOST_RAW)
+        self.detail = _cut(detail, MAX_DETAIL)
+        self.raw = _cut(raw, MAX_RAW)
         super().__init__(f"{reason.value}: {self.detail}")
 
 

@@ -49,14 +49,14 @@ from .replies.completion import (
     recorded,
     write_complaint,
 )
-from .replies.logprobs import LEAST_FORCED, LEAST_ON_LABELS, weigh_labels
+from .replies.logprobs import MIN_FORCED, MIN_ON_LABELS, weigh_labels
 from .replies.schema import Shape
 from .replies.text import find_loop
 from .secrecy import find_secrets
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
 MAX_RETRY_AFTER_S = 60.0  # a server that asks for a longer wait is not waited for
-MOST_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
+MAX_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
 _ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)  # cut off or refused, it would be so again
 
 
@@ -457,7 +457,7 @@ class Gateway:
             return {}, {}, completion
         paths, text = self._wire(prompt, inputs).paths, prompt.object_in(completion.text)
         is_forced = self.config.forces_labels
-        least = LEAST_FORCED if is_forced else LEAST_ON_LABELS
+        least = MIN_FORCED if is_forced else MIN_ON_LABELS
         chances, outside, tokens = weigh_labels(text, completion.tokens, paths, least)
         return chances, outside, completion._replace(tokens=tokens)
 
@@ -474,7 +474,7 @@ class Gateway:
         name: tuple[int, Shape] = (id(prompt), prompt.shape(inputs))
         wire = self._wires.get(name)
         if wire is None:
-            if len(self._wires) >= MOST_WIRES:
+            if len(self._wires) >= MAX_WIRES:
                 self._wires.clear()
             wire = self._wires[name] = Wire(self.config, prompt, name[1])
         return wire

@@ -219,7 +219,7 @@ _UNSENT = (
 )
 PATH = "/chat/completions"
 _FILTERED = ("content_filter", "content_policy_violation")
-MOST_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
+MAX_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
 
 
 class HttpTransport:
@@ -432,7 +432,7 @@ def _text(value: Any) -> str:
 
 def read_count(value: Any) -> int:
     """A number of tokens as an endpoint tells it; 0, not known, for what is no plausible count."""
-    return value if type(value) is int and 0 < value <= MOST_TOKENS else 0
+    return value if type(value) is int and 0 < value <= MAX_TOKENS else 0
 
 
 def _header(key: SecretStr, config: ModelConfig) -> str:

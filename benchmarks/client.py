@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CONCURRENCY = 64
 WARM_UP = 4 * CONCURRENCY  # judgements before the clock starts
-MOST_X_BARE: dict[Kind, float] = {"support": 2.0, "assign": 2.3}  # ten labels in one call
+MAX_X_BARE: dict[Kind, float] = {"support": 2.0, "assign": 2.3}  # ten labels in one call
 SMOKE_SLACK = 1.5  # noise decides among few requests
 SAYS: dict[Kind, str] = {
     "support": '{"verdict": "full"}',
@@ -64,7 +64,7 @@ def _bench(kind: Kind, is_smoke: bool) -> Report:
             _row("bare aiohttp + orjson", bare, 1.0),
             _row("prompt, key, HTTP, parse, cache, journal", judged, ratio),
         ],
-        [Bound("CPU of a call", ratio, MOST_X_BARE[kind] * (SMOKE_SLACK if is_smoke else 1), "x")],
+        [Bound("CPU of a call", ratio, MAX_X_BARE[kind] * (SMOKE_SLACK if is_smoke else 1), "x")],
     )
 
 

@@ -19,7 +19,7 @@ from .texts import pair
 
 SIZES, SIZES_SMOKE = (1_000, 10_000), (200, 1_000)
 CONCURRENCY = 64
-MOST_KB = 9.0  # a sample, from the fewest to the most; its texts take 6 to 12
+MAX_KB = 9.0  # a sample, from the fewest to the most; its texts take 6 to 12
 START_S = 300.0
 
 
@@ -48,7 +48,7 @@ def bench(is_smoke: bool) -> Report:
             ),
         ],
         [
-            Bound("memory for each sample more", growth, MOST_KB * (2 if is_smoke else 1), "kB"),
+            Bound("memory for each sample more", growth, MAX_KB * (2 if is_smoke else 1), "kB"),
             Bound("asked twice after a kill", n_requests - n, 2 * CONCURRENCY, "judgements"),
         ],
         [f"Of {n:,} samples {n_killed:,} were judged when it was killed.", ""],

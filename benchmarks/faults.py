@@ -16,7 +16,7 @@ EVERY = 100
 CONCURRENCY = 256
 TIMEOUT_S = 3.0  # what is not answered alone takes so long, on a busy machine too
 REASKS = 3  # after broken JSON, which may come twice in a row
-MOST_SENT = 1.05  # requests for a judgement: four faults in 100, which may fail again
+MAX_SENT = 1.05  # requests for a judgement: four faults in 100, which may fail again
 
 
 def bench(is_smoke: bool) -> Report:
@@ -34,7 +34,7 @@ def bench(is_smoke: bool) -> Report:
     return Report(
         f"{n:,} judgements from an endpoint with faults, {CONCURRENCY} at once",
         rows,
-        [Bound("requests for a judgement", sent, MOST_SENT, "")],
+        [Bound("requests for a judgement", sent, MAX_SENT, "")],
         [f"No answer means a time-out of {TIMEOUT_S:g} s; waits before another try are included.",
          "Every judgement arrived."],
     )  # fmt: skip

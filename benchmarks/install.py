@@ -26,7 +26,7 @@ from packaging.utils import canonicalize_name
 from .processes import ROOT
 from .tables import Bound, Report
 
-MOST_MB, MOST_PACKAGES = 640, 84  # why not 560 and 75: docs/decisions/settings.md
+MAX_MB, MAX_PACKAGES = 640, 84  # why not 560 and 75: docs/decisions/settings.md
 SHOWN = 14  # packages in the table
 STARTS = 5
 OURS = "nuggetjudge"
@@ -90,8 +90,8 @@ def report_of(installs: list[Installed]) -> Report:
         table.append([f"`{command}`: MB", *(f"{cost.peak_mb:.0f}" for cost in costs)])
     table.append(row(f"a lexical run imports, of {LOADED}", lambda one: one.loaded or "none"))
     bounds = [
-        Bound("size", last.total_mb, MOST_MB, "MB"),
-        Bound("packages", len(last.packages), MOST_PACKAGES, "packages"),
+        Bound("size", last.total_mb, MAX_MB, "MB"),
+        Bound("packages", len(last.packages), MAX_PACKAGES, "packages"),
         Bound("heavy modules of a lexical run", len(last.loaded.split()), 0, "modules"),
     ]
     return Report("pip install ., without extras", table, bounds)

@@ -23,7 +23,7 @@ from .tables import Bound, Report
 from .texts import SENTENCES, write_collection
 
 RUNS = 50
-MOST_CPU_S = {"journal": 1.0, "cache": 3.0}  # for 100,000 judgements
+MAX_CPU_S = {"journal": 1.0, "cache": 3.0}  # for 100,000 judgements
 # The smoke size is compared with what asking took in it, on any machine: .06 and .23 when idle.
 SMOKE_MOST_OF_ASKING = {"journal": 0.12, "cache": 0.36}
 RESULTS = ("support.jsonl", "scores.jsonl", "unjudged.jsonl", "problems.jsonl")
@@ -56,7 +56,7 @@ def bench(is_smoke: bool) -> Report:
     if is_smoke:
         what, per, unit, most = "of what asking took", first["judging_s"], "x", SMOKE_MOST_OF_ASKING
     else:
-        what, per, unit, most = "of 100,000", n / 100_000, "CPU s", MOST_CPU_S
+        what, per, unit, most = "of 100,000", n / 100_000, "CPU s", MAX_CPU_S
     bounds = [
         Bound(f"judging again from the {source}, {what}", again[source] / per, most[source], unit)
         for source in by_source

@@ -21,7 +21,7 @@ N_PASSAGES, N_SMOKE, N_FEW = 100_000, 10_000, 1_000
 N_WORDS = 500_000  # different ones that may occur
 N_QUERIES, HITS = 500, 100
 QUERY_WORDS = 8  # in a row from one passage, stop words among them
-MOST_BYTES, MOST_BYTES_SMOKE = 3_500, 6_000  # of few passages nearly every word is a new one
+MAX_BYTES, MAX_BYTES_SMOKE = 3_500, 6_000  # of few passages nearly every word is a new one
 _PASSAGES, _INDEX = "passages.jsonl", "bm25"
 _LETTERS = "etaoinshrdlucmfw"  # a word for every number: a letter for each four bits
 _CHUNK = 1_000
@@ -40,7 +40,7 @@ def bench_with(n_passages: int) -> Report:
         made = measure("retrieval", step="index", folder=folder, n=n_passages)
         used = measure("retrieval", step="search", folder=folder, n=n_passages)
     growth = (made["peak_mb"] - few["peak_mb"]) * 1e6 / (n_passages - N_FEW)
-    most = MOST_BYTES if n_passages >= N_PASSAGES else MOST_BYTES_SMOKE
+    most = MAX_BYTES if n_passages >= N_PASSAGES else MAX_BYTES_SMOKE
     size = made["disk_mb"] * 1e6 / n_passages
     return Report(
         f"BM25 over {n_passages:,} passages of 100 words, the best {HITS} each",

@@ -31,7 +31,7 @@ from ..metrics.inference import (
     resampling,
 )
 from ..metrics.jury import (
-    LEAST_TOPICS,
+    MIN_TOPICS,
     UNITS,
     Unit,
     bound_error_share,
@@ -95,9 +95,9 @@ def fit_logistic(table: Floats, right: NDArray[np.bool_]) -> tuple[Floats, float
 
 
 Bools = NDArray[np.bool_]
-MOST_FOLDS = 20  # more topics are left out in as many groups
+MAX_FOLDS = 20  # more topics are left out in as many groups
 INNER_FOLDS = 5  # of the topics of a fit, for the curve of its values
-FEWEST = 50  # items, below which no chance is fitted
+MIN_ITEMS = 50  # items, below which no chance is fitted
 
 
 def fit_chance(items: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str]) -> Chance:
@@ -137,7 +137,7 @@ def predict_held_out(
     at = np.asarray(topics)
     _check(len(items), right, at)
     chances = np.full(len(items), np.nan)
-    n_folds = min(len(set(topics)), MOST_FOLDS)
+    n_folds = min(len(set(topics)), MAX_FOLDS)
     for split in split_folds(sorted(set(topics)), n_folds, seed=seed):
         test = np.isin(at, split.test)
         train = np.flatnonzero(~test)
@@ -149,9 +149,9 @@ def predict_held_out(
 
 
 def _check(n: int, right: Bools, topics: NDArray[np.str_]) -> None:
-    if n < FEWEST or len(set(topics.tolist())) < 2:
+    if n < MIN_ITEMS or len(set(topics.tolist())) < 2:
         got = f"{n} of {len(set(topics.tolist()))}"
-        raise ValueError(f"wanted {FEWEST} labelled items of 2 topics or more, got {got}")
+        raise ValueError(f"wanted {MIN_ITEMS} labelled items of 2 topics or more, got {got}")
     if right.all() or not right.any():
         what = "right" if right.all() else "wrong"
         raise ValueError(f"all {n} labels of the first stage are {what}: nothing tells them apart")
@@ -443,8 +443,8 @@ def _find_promised(
     tally = counts(sure, ~stored.is_right, topic_of, len(names))
     agree, level, unit = wanted.agree, wanted.confidence, wanted.unit
     promise = f"{agree:.0%} of the kept labels right, in {level:.0%} of fits"
-    if unit == "topic" and len(names) < LEAST_TOPICS:
-        what = f"wanted {LEAST_TOPICS} topics or more to promise it of others"
+    if unit == "topic" and len(names) < MIN_TOPICS:
+        what = f"wanted {MIN_TOPICS} topics or more to promise it of others"
         raise InputError(f"guarantee: {promise}: {what}, got {len(names)}")
     position = find_safe_threshold(tally, agree, level, unit)
     if position is None:

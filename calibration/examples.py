@@ -278,7 +278,7 @@ def _questions(topics: Mapping[str, Topic]) -> dict[Cell, str]:
     return {("topic_id", name): topic.question for name, topic in topics.items()}
 
 
-FEWEST = 20  # labelled items, below which no figure means anything
+MIN_ITEMS = 20  # labelled items, below which no figure means anything
 
 
 @dataclass(frozen=True)
@@ -477,10 +477,10 @@ def _limit(groups: list[list[Example]], n: int | None, seed: int) -> list[list[E
 
 def _check(path: Path, examples: Examples) -> None:
     n, n_without = len(examples.items), examples.n_without_text
-    if n < FEWEST:
+    if n < MIN_ITEMS:
         left = f", and {n_without} without a text (--passages, --runs, --topics?)"
         raise InputError(
-            f"{path}: {n} labelled items{left if n_without else ''}, wanted {FEWEST} or more"
+            f"{path}: {n} labelled items{left if n_without else ''}, wanted {MIN_ITEMS} or more"
         )
     if len(labels := {item.label for item in examples.items}) < 2:
         raise InputError(f"{path}: all {n} labels are {labels.pop()!r}, wanted 2 or more of them")

@@ -52,7 +52,7 @@ def fit_rising(x: ArrayLike, y: ArrayLike) -> Rising:
 
 
 RIDGE = 1e-6  # on the slope of the standardised score; keeps it finite when the labels separate
-MOST_STEPS = 100
+MAX_STEPS = 100
 PRECISION = 1e-8  # of the last step
 
 
@@ -101,7 +101,7 @@ def fit_ordinal(
     model = _Model((scores - centre) / unit, labels, topics, spread, weights)
     at = model.start()
     value, gradient, curvature = model.at(at)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         step = np.linalg.solve(curvature, gradient)
         moved = model.at(at + step)
         while not moved[0] >= value and np.abs(step).max() > PRECISION:  # nan: thresholds crossed

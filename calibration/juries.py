@@ -22,8 +22,8 @@ from ..metrics.inference import (
 )
 from ..metrics.jury import (
     HOWS,
-    LEAST_ITEMS,
-    LEAST_MEMBERS,
+    MIN_ITEMS,
+    MIN_MEMBERS,
     EffectiveVotes,
     dawid_skene,
     effective_votes,
@@ -37,7 +37,7 @@ from .threshold import get_objective
 
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]  # items, by whether they are among them
-MOST_FOLDS = 20  # more topics are left out in as many groups
+MAX_FOLDS = 20  # more topics are left out in as many groups
 CHOSEN = "single, chosen on other topics"
 
 
@@ -86,7 +86,7 @@ class _Ways:
         self.sample: Resampling = resampling(labelled.topics, **draws)
         self.topics = np.array(labelled.topics)
         self.objective = get_objective(objective, self.k)
-        n_folds = min(len(set(labelled.topics)), MOST_FOLDS)
+        n_folds = min(len(set(labelled.topics)), MAX_FOLDS)
         self.folds = [
             np.isin(self.topics, split.test)
             for split in split_folds(sorted(set(labelled.topics)), n_folds)
@@ -132,8 +132,8 @@ class _Ways:
         }
         for name, parts in groups.items():
             least = min(int(part.sum()) for part in parts)
-            if least < LEAST_ITEMS or votes.shape[1] < LEAST_MEMBERS:
-                what = f"wanted {LEAST_ITEMS} items and {LEAST_MEMBERS} members"
+            if least < MIN_ITEMS or votes.shape[1] < MIN_MEMBERS:
+                what = f"wanted {MIN_ITEMS} items and {MIN_MEMBERS} members"
                 yield Method(name, "none", why_not=f"{what}, got {least} and {votes.shape[1]}")
                 continue
             labels = np.full(len(votes), NONE)
@@ -395,10 +395,10 @@ def _chances(ballots: Ballots, *, by_topic: bool) -> np.ndarray:
     chances = np.full((len(names), len(ballots.scale)), np.nan)
     for name in np.unique(names):
         part = there & (names == name)
-        if part.sum() < LEAST_ITEMS or ballots.votes.shape[1] < LEAST_MEMBERS:
+        if part.sum() < MIN_ITEMS or ballots.votes.shape[1] < MIN_MEMBERS:
             got = f"{part.sum():,} items and {ballots.votes.shape[1]} members"
             where = f" of topic {name}" if by_topic else ""
-            wanted = f"{LEAST_ITEMS} items and {LEAST_MEMBERS} members"
+            wanted = f"{MIN_ITEMS} items and {MIN_MEMBERS} members"
             raise InputError(f"--how {DAWID_SKENE}: wanted {wanted}{where}, got {got}")
         chances[part] = dawid_skene(ballots.votes[part], len(ballots.scale)).probabilities
     return chances

@@ -19,7 +19,7 @@ from ..records.kinds import file_kind
 from ..records.questions import read_question_sets
 from ..records.reading.problems import InputError, Problems
 
-FEWEST_TOPICS = 3  # one to train on, one to choose on, one to test on
+MIN_TOPICS = 3  # one to train on, one to choose on, one to test on
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ def read_list_examples(
         order = np.random.default_rng(seed).permutation(len(examples_read))[:limit]
         examples_read = [examples_read[i] for i in sorted(order)]
     examples = ListExamples(tuple(examples_read), n_without)
-    if (n := len(examples.topics)) < FEWEST_TOPICS:
+    if (n := len(examples.topics)) < MIN_TOPICS:
         left = f" ({n_without} lists have no text to be made from)" if n_without else ""
-        what = f"lists of {n} topics{left}, wanted {FEWEST_TOPICS} or more"
+        what = f"lists of {n} topics{left}, wanted {MIN_TOPICS} or more"
         raise InputError(f"{path}: {what}: to train on, to choose on, to test on")
     return examples
 

@@ -133,7 +133,7 @@ def _is_stated(text: str, other: Sequence[str]) -> bool:
     return any(measure_stated(text, item) >= STATED for item in other)
 
 
-MOST_NAMED = 10  # items of a list in a feedback
+MAX_NAMED = 10  # items of a list in a feedback
 
 
 @dataclass(frozen=True)
@@ -237,8 +237,8 @@ def _name_texts(what: str, texts: Sequence[str], stated: Sequence[bool | None]) 
     named = [text for text, is_stated in zip(texts, stated, strict=True) if is_stated is False]
     if not named:
         return []
-    more = [f"- and {len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
-    return [f"{what}:", *(f"- {text}" for text in named[:MOST_NAMED]), *more]
+    more = [f"- and {len(named) - MAX_NAMED} more"] if len(named) > MAX_NAMED else []
+    return [f"{what}:", *(f"- {text}" for text in named[:MAX_NAMED]), *more]
 
 
 Floats = NDArray[np.float64]
@@ -350,7 +350,7 @@ def compare_means(values: Floats, topics: Sequence[str], draws: Draws) -> Figure
     return Figure(old, new, gap)
 
 
-MOST_AT_ONCE = 8  # lists that are made at once; each may take several calls at a time
+MAX_IN_FLIGHT = 8  # lists that are made at once; each may take several calls at a time
 
 
 class ListTarget(Target):
@@ -447,6 +447,6 @@ async def _make_and_match(
             n_calls += len(noting.calls) + match.n_calls
 
     async with task_group() as group:
-        for _ in range(min(MOST_AT_ONCE, settings.concurrency)):
+        for _ in range(min(MAX_IN_FLIGHT, settings.concurrency)):
             group.create_task(work())
     return Tested(made, scores, unjudged, unmatched, n_calls)

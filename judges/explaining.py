@@ -19,7 +19,7 @@ from .lexical.grounds import find_quote, reason, spans
 from .verdicts import Verdict
 
 REASONING = "reasoning"  # the field of a reply that holds the reason
-MOST_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # of each label; of a text, its characters
+MAX_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # of each label; of a text, its characters
 
 
 def quote_field(name: str) -> str:
@@ -43,7 +43,7 @@ def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
 
     Raises: ValueError if an input has the name of such a field.
     """
-    quotes = Annotated[list[Annotated[str, MaxLen(QUOTE_CHARS)]], MaxLen(MOST_QUOTES)]
+    quotes = Annotated[list[Annotated[str, MaxLen(QUOTE_CHARS)]], MaxLen(MAX_QUOTES)]
     each, kind = _shape(signature, output, quotes)
     for name in reversed(names):
         desc = (

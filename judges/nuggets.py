@@ -29,7 +29,7 @@ from .lexical.overlap import weighted_overlap
 from .makers.lists import NUGGETS, Inputs, ListMaker, Spans, add_example, fill_up
 
 WINDOW = 10  # passages or nuggets in one call, arXiv:2411.09607
-MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
+MAX_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
 
 Nugget = Annotated[str, MinLen(1), MaxLen(160)]  # of 1 to 12 words
 
@@ -81,7 +81,7 @@ class Nuggetizer(ListMaker):
         self,
         *args: Any,
         window: int = WINDOW,
-        limit: int = MOST_NUGGETS,
+        limit: int = MAX_NUGGETS,
         example: bool = True,
         **options: Any,
     ) -> None:

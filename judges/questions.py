@@ -23,7 +23,7 @@ from .lexical import questions as lexical
 from .lexical.questions import answer_overlap, grade_answer, grade_answers, subject_words
 from .makers.lists import SUBQUESTIONS, Inputs, ListMaker, Spans, add_example, fill_up
 
-MOST = 10  # sub-questions of one question
+MAX_QUESTIONS = 10  # sub-questions of one question
 
 
 class Decomposed(NamedTuple):
@@ -35,8 +35,8 @@ class Decomposed(NamedTuple):
 
 def _some(texts: list[str]) -> list[str]:
     n = sum(bool(text.strip()) for text in texts)
-    if not 1 <= n <= MOST:
-        raise ValueError(f"{n} sub-questions with text, wanted 1 to {MOST}")
+    if not 1 <= n <= MAX_QUESTIONS:
+        raise ValueError(f"{n} sub-questions with text, wanted 1 to {MAX_QUESTIONS}")
     return texts
 
 
@@ -53,7 +53,7 @@ class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField(desc="the question of the user")
     kind: SearchKind = dspy.OutputField(desc="the kind of the question")
     subquestions: Annotated[
-        list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(MOST), AfterValidator(_some)
+        list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(MAX_QUESTIONS), AfterValidator(_some)
     ] = dspy.OutputField(desc="the sub-questions")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 1000
-MOST_RESAMPLES = 100_000  # all are in memory at once
+MAX_RESAMPLES = 100_000  # all are in memory at once
 LEVEL = 0.95
 _ROUNDING = 1e-12
 
@@ -137,8 +137,8 @@ def resampling(
     >>> sample.topic_of.tolist(), sample.n_topics
     ([1, 0, 1], 2)
     """
-    if not 0 <= resamples <= MOST_RESAMPLES or not 0 < level < 1:
-        wanted = f"0 <= resamples <= {MOST_RESAMPLES:,} and 0 < level < 1"
+    if not 0 <= resamples <= MAX_RESAMPLES or not 0 < level < 1:
+        wanted = f"0 <= resamples <= {MAX_RESAMPLES:,} and 0 < level < 1"
         raise ValueError(f"wanted {wanted}, got {resamples} and {level}")
     if not topics:
         return Resampling(np.zeros(0, np.int64), 0, np.zeros((0, 1), np.int64), level)

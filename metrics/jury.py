@@ -65,8 +65,8 @@ def combine_votes(votes: Sequence[int], k: int, how: How, ties: Ties = "between"
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-LEAST_ITEMS, LEAST_MEMBERS = 100, 3  # below, confusion matrices are guesses
-MOST_STEPS = 1000
+MIN_ITEMS, MIN_MEMBERS = 100, 3  # below, confusion matrices are guesses
+MAX_STEPS = 1000
 CHANGE = 1e-6  # of a probability, below which EM ends
 NEVER = 1e-10  # stands for a probability of 0, whose log there is none of
 
@@ -98,7 +98,7 @@ class DawidSkene:
         return likeliest
 
 
-def dawid_skene(votes: Codes, k: int, *, most_steps: int = MOST_STEPS) -> DawidSkene:
+def dawid_skene(votes: Codes, k: int, *, most_steps: int = MAX_STEPS) -> DawidSkene:
     """Estimate the most likely labels, with one confusion matrix for each judge.
 
     The model assumes that judges err independently, given the true label. Models make the same
@@ -253,7 +253,7 @@ def find_threshold(confidence: Sequence[float] | Floats, share: float) -> tuple[
 
 Unit = Literal["topic", "item"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-LEAST_TOPICS = 12  # below, Student's t is so wide, and topics so few, that no bound holds
+MIN_TOPICS = 12  # below, Student's t is so wide, and topics so few, that no bound holds
 COVERED = 0.8  # share of the topics that must have kept items before a bound speaks of topics
 STEPS = 20  # thresholds that are tested at most, at equal shares of the items
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 BINS = 10
 SUM_TO_ONE = 1e-6  # how far the probabilities of an item may be off
-LEAST = 1e-15  # the probability that log loss takes for 0
+MIN_PROBABILITY = 1e-15  # the probability that log loss takes for 0
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def probability_scores(
     return ProbabilityScores(
         n=n,
         brier=float(((chances - np.eye(k)[codes]) ** 2).sum(axis=1).mean()),
-        log_loss=float(-np.log(np.maximum(true_chances, LEAST)).mean()),
+        log_loss=float(-np.log(np.maximum(true_chances, MIN_PROBABILITY)).mean()),
         ece=float(np.mean([error for error in errors if error is not None])),
     )
 

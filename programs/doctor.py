@@ -22,8 +22,8 @@ from .config.sections import Config
 SENTENCE = "The bridge opened in 1932."
 SCHEMAS = ("json_schema", "json_object", "none")  # what an endpoint may know, the most first
 FEWER_LOGPROBS = (5,)  # the limit of several providers
-MOST_NAMED = 6  # requests for what the endpoint names, before the rest is found by trial
-MOST_REQUESTS = 8  # and two for log-probabilities
+MAX_NAMED = 6  # requests for what the endpoint names, before the rest is found by trial
+MAX_REQUESTS = 8  # and two for log-probabilities
 PASSAGE = "After nine years of work the bridge was opened to traffic in March 1932."
 
 
@@ -155,7 +155,7 @@ def _settings_taken(model: ModelConfig, report: Report) -> Changes:
             fix = _fix(error.refused, model.model_copy(update=changes), changes)
             if fix is None and isinstance(error, EndpointUnusable):
                 raise
-            if fix is None or report.requests >= MOST_NAMED:
+            if fix is None or report.requests >= MAX_NAMED:
                 return _changes_by_trial(model, report)
             changes |= fix
 
@@ -202,7 +202,7 @@ def _changes_by_trial(model: ModelConfig, report: Report) -> Changes:
             fewer = {other: value for other, value in changes.items() if other != name}
             if step not in (None, model.reply_schema):
                 fewer[name] = step
-            if report.requests < MOST_REQUESTS and _is_taken(model, fewer, report):
+            if report.requests < MAX_REQUESTS and _is_taken(model, fewer, report):
                 changes = fewer
                 break
     return changes

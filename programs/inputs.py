@@ -540,7 +540,7 @@ def note_instructions(problems: Problems, path: Path | str, what: str, *texts: s
 
 
 _SHOWN = 3  # ids named of each side
-_MOST_COMPARED = 500  # ids that a topic is compared with, so that long files are read as fast
+_MAX_COMPARED = 500  # ids that a topic is compared with, so that long files are read as fast
 
 
 def nearest(topic_id: str, known: abc.Collection[str]) -> str:
@@ -551,7 +551,7 @@ def nearest(topic_id: str, known: abc.Collection[str]) -> str:
     >>> nearest("tides", ["demo-bees"])
     ''
     """
-    alike = _nearest(topic_id, tuple(islice(known, _MOST_COMPARED)))
+    alike = _nearest(topic_id, tuple(islice(known, _MAX_COMPARED)))
     return f"; nearest topics: {', '.join(alike)}" if alike else ""
 
 

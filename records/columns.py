@@ -103,7 +103,7 @@ _OF_JUDGE = re.compile(
 _OF_SUM = re.compile(
     r"(^|_)(majority|consensus|final|mean|average|avg|adjudicated|gold|total)(_|$)"
 )
-MOST_WORDS = 12  # different labels of a column that is taken for labels by its values
+MAX_WORDS = 12  # different labels of a column that is taken for labels by its values
 _LONGEST_LABEL = 40
 _LONGEST_ID = 60
 _ID_WORDS = 0.2  # of the values of ids may have white space in them
@@ -324,7 +324,7 @@ class _Guess:
         words = {_word(v) for v in values}
         if any(as_int(v) is None and as_number(v) is not None for v in values):
             return False
-        if max(map(len, words)) > _LONGEST_LABEL or len(words) > MOST_WORDS:
+        if max(map(len, words)) > _LONGEST_LABEL or len(words) > MAX_WORDS:
             return False
         return len(words) < len(values) or len(values) < 4
 

@@ -328,7 +328,7 @@ OTHER_SCALES = (  # of no declared kind
     ("not_said", "unsupported", "uncited", "supported"),
 )
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
-MOST_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
+MAX_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
 
 
 @dataclass(frozen=True)
@@ -452,7 +452,7 @@ def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
 def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     """The scale that has all these labels: one of ours, or their range as whole numbers.
 
-    None where there is none, or it would have more than MOST_LABELS.
+    None where there is none, or it would have more than MAX_LABELS.
     """
     own = [known.labels] if (known := find_kind(kind)) is not None else []
     of_kinds = (  # whole numbers without a kind of their own have the range that they have
@@ -461,7 +461,7 @@ def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     for scale in (*own, *OTHER_SCALES, *of_kinds):
         if labels and labels <= set(scale):
             return scale
-    if (ends := find_ends(kind, labels)) is None or ends[1] - ends[0] >= MOST_LABELS:
+    if (ends := find_ends(kind, labels)) is None or ends[1] - ends[0] >= MAX_LABELS:
         return None
     return tuple(map(str, range(ends[0], ends[1] + 1)))
 

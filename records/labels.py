@@ -14,7 +14,7 @@ from typing import Any
 
 from .judgements import Reason
 from .kinds import (
-    MOST_LABELS,
+    MAX_LABELS,
     OTHER,
     Cell,
     Cells,
@@ -102,7 +102,7 @@ def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
 
 _SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
 
-MOST_COLUMNS = 1000  # of a CSV file
+MAX_COLUMNS = 1000  # of a CSV file
 POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
 
 
@@ -141,8 +141,8 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
 
 def _wrong_header(names: list[str]) -> str | None:
     """What is wrong with the names of the columns; None: nothing."""
-    if len(names) > MOST_COLUMNS:
-        return f"{len(names):,} columns, wanted {MOST_COLUMNS:,} at most"
+    if len(names) > MAX_COLUMNS:
+        return f"{len(names):,} columns, wanted {MAX_COLUMNS:,} at most"
     seen: set[str] = set()
     for index, name in enumerate(names):
         if not name.strip():
@@ -194,8 +194,8 @@ def labels_of_rows(
         annotator = line.optional_id("annotator")
         if label is not None:
             first.setdefault(label, line)
-            if len(first) > MOST_LABELS:
-                what = f"label {label!r} comes after {MOST_LABELS} others, wanted no more labels"
+            if len(first) > MAX_LABELS:
+                what = f"label {label!r} comes after {MAX_LABELS} others, wanted no more labels"
                 raise InputError(f"{line.path}:{line.number}: {what}")
         cells.lines.setdefault(cell, line.number)
         if remark := line.optional_text("rationale").strip():
@@ -218,12 +218,12 @@ def labels_of_rows(
 
 def _check_spread(kind: str, first: Mapping[str, Line]) -> None:
     """Raise InputError for the first label that is too far from others for one scale."""
-    if (ends := find_ends(kind, first)) is None or ends[1] - ends[0] < MOST_LABELS:
+    if (ends := find_ends(kind, first)) is None or ends[1] - ends[0] < MAX_LABELS:
         return
     middle = median(map(int, first))
     far = max(first, key=lambda label: (abs(int(label) - middle), abs(int(label))))
     other = ends[0] if int(far) == ends[1] else ends[1]
-    what = f"label {far} is more than {MOST_LABELS - 1} from {other}, wanted whole numbers nearer"
+    what = f"label {far} is more than {MAX_LABELS - 1} from {other}, wanted whole numbers nearer"
     raise InputError(f"{first[far].path}:{first[far].number}: {what} to each other")
 
 

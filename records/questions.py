@@ -16,7 +16,7 @@ from .rows import Label, QuestionSet, SubQuestion
 TOPIC_FIELDS = ("id", "example_id", "qid", "topic_id")
 LIST_FIELDS = ("subquestions", "sub_questions", "questions")
 COLUMN_FIELDS = ("idx", "question_id", "id")
-MOST_COLUMNS = 1000  # of a topic; a column further on is a mistake in the file
+MAX_COLUMNS = 1000  # of a topic; a column further on is a mistake in the file
 
 
 def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]:
@@ -91,8 +91,8 @@ def _column(item: Line, index: int) -> int | None:
     """The column an object names, or its index; None, and a problem, if it names none there is."""
     field, written = item.first(*COLUMN_FIELDS) or ("", index)
     column = as_int(written)
-    if column is None or not 0 <= column < MOST_COLUMNS:
-        item.bad(field, written, f"the column of its ratings, 0 to {MOST_COLUMNS - 1}")
+    if column is None or not 0 <= column < MAX_COLUMNS:
+        item.bad(field, written, f"the column of its ratings, 0 to {MAX_COLUMNS - 1}")
         return None
     return column
 
@@ -273,8 +273,8 @@ def _by_index(line: Line) -> tuple[int, ...] | None:
     by_column: dict[int, int] = {}
     for index, written in by_index.row.items():
         column, rating = as_int(index), _rating(written)
-        if column is None or not 0 <= column < MOST_COLUMNS:
-            line.bad(BY_INDEX, index, f"columns from 0 to {MOST_COLUMNS - 1}")
+        if column is None or not 0 <= column < MAX_COLUMNS:
+            line.bad(BY_INDEX, index, f"columns from 0 to {MAX_COLUMNS - 1}")
             return None
         if rating is None:
             by_index.bad(index, written, WANTED)

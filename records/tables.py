@@ -25,7 +25,7 @@ from .reading.lines import open_bytes, parse_json
 from .reading.problems import InputError, Problems, did_you_mean, need
 
 EXTRA = "tables"  # that reads workbooks and Parquet
-MOST_COLUMNS = 1000
+MAX_COLUMNS = 1000
 DEFAULT_MISSING = frozenset(
     ("", "n/a", "#n/a", "n.a.", "na", "nan", "none", "null", "nil", "?", "??", "-", "--", "–", "—")
 )
@@ -89,7 +89,7 @@ def read_table(path: Path, problems: Problems, *, sheet: str | None = None) -> T
         sheet: of a workbook; None: the first visible one with rows.
 
     Raises: InputError for a file that is no table, such as an empty one, or whose header cannot be
-        used: a column twice, more than `MOST_COLUMNS`.
+        used: a column twice, more than `MAX_COLUMNS`.
     Errors reported: a row with more or fewer cells than the header, a line that is no JSON object.
     """
     notes: list[str] = []
@@ -349,8 +349,8 @@ class _Header:
         cells = list(record)
         while len(cells) > 1 and _is_empty(cells[-1]):
             cells.pop()
-        if len(cells) > MOST_COLUMNS:
-            what = f"{len(cells):,} columns, wanted {MOST_COLUMNS:,} at most"
+        if len(cells) > MAX_COLUMNS:
+            what = f"{len(cells):,} columns, wanted {MAX_COLUMNS:,} at most"
             raise InputError(f"{path}:{number}: {what}")
         self.names: list[str] = []
         self._unnamed: set[str] = set()

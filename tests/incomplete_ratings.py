@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-MOST_MISSING = 5
+MAX_MISSING = 5
 
 
 @st.composite
@@ -18,7 +18,7 @@ def pools_and_contexts(draw, *, most_texts=4, most_questions=4, missing=True):
     row = st.lists(cells, min_size=n_questions, max_size=n_questions)
     ratings = np.array(draw(st.lists(row, min_size=n_texts, max_size=n_texts)))
     ratings = ratings.reshape(n_texts, n_questions)
-    for i, j in np.argwhere(np.isnan(ratings))[MOST_MISSING:]:
+    for i, j in np.argwhere(np.isnan(ratings))[MAX_MISSING:]:
         ratings[i, j] = 0.0
     pool = list(range(draw(st.integers(0, n_texts))))
     order = draw(st.permutations(range(n_texts)))

@@ -15,9 +15,9 @@ from ..records.reading.problems import cell, escape, wrap
 from .table import Column, Estimate, Kind, Row, Sides, Style, Table, View, get_style, get_value
 
 WIDTH = 80  # where there is no window
-_LEAST = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that give way, and until where
+_MIN_WIDTHS = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that give way, and until where
 _LAST = {Kind.BAR: 10, Kind.TEXT: 8}  # what they may shrink to where nothing else helps
-_MOST_BAR = 60
+_MAX_BAR = 60
 _FAIR_BAR = 0.45  # of the window, before columns with `optional` above 1 are shown
 _GAP = 2
 _CODES = {Style.LEADING: "1", Style.TRAILING: "2", Style.WARNING: "33", Style.UNJUDGED: "31"}
@@ -146,7 +146,7 @@ def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
     def overflow() -> int:
         """How much is too wide; before columns of little use go, bars get their fair share."""
         has_extras = any(table.columns[i].optional > 1 for i in at)
-        bar = min(max(_LEAST[Kind.BAR], int(_FAIR_BAR * width) * has_extras), _MOST_BAR)
+        bar = min(max(_MIN_WIDTHS[Kind.BAR], int(_FAIR_BAR * width) * has_extras), _MAX_BAR)
         return _total([bar if table.columns[i].kind is Kind.BAR else least[i] for i in at]) - width
 
     while overflow() > 0:
@@ -155,7 +155,7 @@ def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
             break
         at.remove(max(optional, key=lambda i: (table.columns[i].optional, i)))
     words = {i: _longest_word(table, i) for i in at if table.columns[i].kind is Kind.TEXT}
-    plain = [i for i in at if table.columns[i].kind not in _LEAST]
+    plain = [i for i in at if table.columns[i].kind not in _MIN_WIDTHS]
     while plain and _least_total(table, at, least, words) > width:
         at.remove(plain.pop())
     widths = {i: least[i] for i in at}
@@ -197,7 +197,7 @@ def _total(widths: Sequence[int]) -> int:
 def _natural_width(table: Table, i: int) -> int:
     column = table.columns[i]
     if column.kind is Kind.BAR:
-        return _MOST_BAR
+        return _MAX_BAR
     texts = [_cell_text(column, row, i) for row in table.rows]
     longest = max((cell_len(text) for text in texts), default=1)
     return max(longest, _head_width(table, i), 1)
@@ -206,7 +206,7 @@ def _natural_width(table: Table, i: int) -> int:
 def _least_width(table: Table, i: int, natural: int) -> int:
     """How narrow a column may get; names may not get so narrow that two are equal."""
     column = table.columns[i]
-    least = _LEAST.get(column.kind, natural)
+    least = _MIN_WIDTHS.get(column.kind, natural)
     if column.kind is Kind.NAME:
         names = [_cell_text(column, row, i) for row in table.rows]
         least = max(map(cell_len, cut_names(names, least)), default=least)

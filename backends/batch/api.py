@@ -24,7 +24,7 @@ from ..gateway import MAX_RETRY_AFTER_S, Completion, Gateway
 from ..limits import Limiter
 from ..secrecy import find_secrets
 from ..tracing import open_gateway
-from .calls import BREATH, ENDPOINT, OVER, BatchCalls, Results
+from .calls import ENDPOINT, OVER, YIELD_EVERY, BatchCalls, Results
 from .ledger import Batches, Ledger, Sent
 
 FIRST_WAIT_S = 2.0  # between two looks at a batch, or two tries of a call; then half as much more
@@ -135,7 +135,7 @@ class Follower:
         for number, request in enumerate(batch.requests):
             if request.reply is not None and not request.reply.done():
                 request.reply.set_result(failure)
-                if number % BREATH == 0:
+                if number % YIELD_EVERY == 0:
                     await asyncio.sleep(0)
 
     async def _see_through(self, batch: Batch) -> None:

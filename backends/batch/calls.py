@@ -40,7 +40,7 @@ NAME = "nuggetjudge"  # of the metadata that holds a batch's name
 OVER = ("completed", "failed", "expired", "cancelled")
 UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _PAGE = 100  # batches in one answer
-_MOST_BYTES = 2**24  # of one answer that is no file
+_MAX_BYTES = 2**24  # of one answer that is no file
 
 
 class BatchCalls:
@@ -123,7 +123,7 @@ class BatchCalls:
 
     async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         async with self._open(method, path, **options) as response:
-            raw, _ = await read_start(response, _MOST_BYTES)
+            raw, _ = await read_start(response, _MAX_BYTES)
         try:
             row = orjson.loads(raw)
         except ValueError:
@@ -140,7 +140,7 @@ class BatchCalls:
         try:
             async with self._session.request(method, path, **options) as response:
                 if response.status >= 300:
-                    raw, _ = await read_start(response, _MOST_BYTES)
+                    raw, _ = await read_start(response, _MAX_BYTES)
                     raise self._failure(response, raw)
                 yield response
         except FAULTS as error:
@@ -178,7 +178,7 @@ def _id(row: dict[str, Any]) -> str:
     return batch_id
 
 
-BREATH = 64  # replies between two looks at Ctrl-C
+YIELD_EVERY = 64  # replies between two looks at Ctrl-C
 _ID = re.compile(rb'"custom_id"\s*:\s*"(\d+-[0-9a-f]+)"')  # inside a text its quotes are escaped
 
 
@@ -199,7 +199,7 @@ class Results:
         for number, (start, line) in enumerate(self._lines()):
             if (index := _index(line, requests)) is not None:
                 self._starts.setdefault(index, []).append(start)
-            if number % BREATH == 0:
+            if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
 
     def completion(self, index: int, config: ModelConfig, secrets: Secrets) -> Completion:

@@ -102,7 +102,7 @@ def record_answer(
         record(hashlib.sha256(question).digest(), *tokens, where)
 
 
-MOST_REPEATED = 2_000  # characters of a spoiled reply that its model is shown again
+MAX_REPEATED = 2_000  # characters of a spoiled reply that its model is shown again
 _NOTHING = "(no reply)"  # an empty message is not taken by every endpoint
 
 
@@ -184,8 +184,8 @@ def write_complaint(completion: Completion, complaint: str) -> list[dict[str, st
     Of the reply as much is repeated as a judgement may need, without the thoughts before it.
     """
     answer = drop_thoughts(completion.text)
-    if len(answer) > MOST_REPEATED:
-        answer = answer[:MOST_REPEATED] + " [...]"
+    if len(answer) > MAX_REPEATED:
+        answer = answer[:MAX_REPEATED] + " [...]"
     what = f"Your reply could not be used: {complaint}."
     wanted = "Answer again, in exactly the form that was asked for, and write nothing else."
     return [

@@ -22,12 +22,14 @@ import orjson
 Token = tuple[str, dict[str, float]]
 LabelPath = tuple[str, ...]  # an output field, or a field and a key of its map
 
-LEAST = 1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
-MOST_LOGPROB = 1e-3  # that rounding makes of 0
-LEAST_ON_LABELS = 0.5  # of the probability; with less, a label was not what the model was about
-LEAST_FORCED = 1e-6  # the same where a schema left it no other words
-LEAST_OUTSIDE = 0.01  # of the probability; less than this on no label is not told
-MOST_GRADES = 101  # a wider range of whole numbers is a count, not a scale
+MIN_PROBABILITY = (
+    1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
+)
+MAX_LOGPROB = 1e-3  # that rounding makes of 0
+MIN_ON_LABELS = 0.5  # of the probability; with less, a label was not what the model was about
+MIN_FORCED = 1e-6  # the same where a schema left it no other words
+MIN_OUTSIDE = 0.01  # of the probability; less than this on no label is not told
+MAX_GRADES = 101  # a wider range of whole numbers is a count, not a scale
 
 _LOWER, _GAPS = bytes(range(256)).lower(), b" \t\r\n_-"
 _PIECE = re.compile(  # of valid JSON: a key or string, a bracket, another value
@@ -46,7 +48,7 @@ def read_tokens(logprobs: Any) -> list[Token]:
 def find_label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str]]:
     """Where a reply's JSON schema wants labels: their plain forms, by output field or key of a map.
 
-    Labels are enums and whole numbers from 0 up, of at most MOST_GRADES values. Labels that
+    Labels are enums and whole numbers from 0 up, of at most MAX_GRADES values. Labels that
     differ in case, white space, `_` and `-` only are ambiguous and left out.
     """
     parts: dict[LabelPath, Any] = {}
@@ -60,7 +62,7 @@ def weigh_labels(
     text: str,
     tokens: Sequence[Token],
     paths: Mapping[LabelPath, Mapping[str, str]],
-    least: float = LEAST_ON_LABELS,
+    least: float = MIN_ON_LABELS,
 ) -> tuple[dict[str, Any], dict[str, Any], list[Token]]:
     """Probabilities of the labels in a reply that was parsed.
 
@@ -70,14 +72,14 @@ def weigh_labels(
     Args:
         text: the reply. tokens: of `read_tokens`; thoughts before the reply may be among them.
         paths: of `find_label_paths`.
-        least: probability that must be on labels. LEAST_FORCED where a schema forced the label: a
+        least: probability that must be on labels. MIN_FORCED where a schema forced the label: a
             server that reports its log-probabilities before the grammar's mask may leave most of
             it on other words, which says nothing against the shares of the labels.
 
     Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
         the fields and keys of which nothing is known: the endpoint listed no alternatives, the
         tokens do not spell the reply, or less than `least` is on labels. Then, in the same form,
-        the probability that fell on no label, where it was LEAST_OUTSIDE or more. And the tokens
+        the probability that fell on no label, where it was MIN_OUTSIDE or more. And the tokens
         without what was not needed, from which the same comes out again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
@@ -100,7 +102,7 @@ def weigh_labels(
         if total < least:
             continue
         _put(probabilities, path, {label: share / total for label, share in shares.items()})
-        if 1 - total >= LEAST_OUTSIDE:
+        if 1 - total >= MIN_OUTSIDE:
             _put(outside, path, 1 - total)
     needed = range(_index(starts, begin), len(tokens))
     return (
@@ -209,7 +211,7 @@ def _index(starts: Sequence[int], at: int) -> int:
 
 def _labels(part: Mapping[str, Any]) -> dict[str, str]:
     low, high = part.get("minimum", -1), part.get("maximum", math.inf)
-    is_scale = part.get("type") == "integer" and low >= 0 and high - low < MOST_GRADES
+    is_scale = part.get("type") == "integer" and low >= 0 and high - low < MAX_GRADES
     values = part.get("enum", range(low, high + 1) if is_scale else ())
     labels = {str(value): _plain(orjson.dumps(value)) for value in values}
     return labels if len(set(labels.values())) == len(values) > 1 else {}
@@ -223,13 +225,13 @@ def _token(row: Any) -> Token:
         others[name] = others.get(name, 0.0) + p
     if others:
         others.setdefault(text, own)  # drawn from below the listed ones
-    return text, {name: p for name, p in others.items() if p >= LEAST}
+    return text, {name: p for name, p in others.items() if p >= MIN_PROBABILITY}
 
 
 def _text_and_chance(row: Any) -> tuple[str, float]:
     raw, logprob = row.get("bytes"), row["logprob"]
     text = bytes(raw) if isinstance(raw, list) and raw else row["token"].encode()
-    if logprob is not None and logprob > MOST_LOGPROB:
+    if logprob is not None and logprob > MAX_LOGPROB:
         raise ValueError("a logit, or something else that is no log-probability")
     return _plain(text), 0.0 if logprob is None else math.exp(min(logprob, 0.0))
 

@@ -30,7 +30,7 @@ from ..errors import JudgeOutputError
 from .text import NoObjectError, Written, is_copy, read_object
 
 _UNIONS = (types.UnionType, typing.Union)
-MOST_CHARS, MOST_ITEMS = 2_000, 100  # of a text and of a list that nothing else bounds
+MAX_CHARS, MAX_ITEMS = 2_000, 100  # of a text and of a list that nothing else bounds
 
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")  # words that say so in a schema
 
@@ -379,10 +379,10 @@ def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
     origin, parts = get_origin(kind), get_args(kind)
     if kind is str:
         least = {"minLength": low} if low else {}
-        return {"type": "string", **least, "maxLength": high or MOST_CHARS}
+        return {"type": "string", **least, "maxLength": high or MAX_CHARS}
     if origin is list:
         least = {"minItems": low} if low else {}
-        most = {"maxItems": high or MOST_ITEMS}
+        most = {"maxItems": high or MAX_ITEMS}
         return {"items": _type_schema(parts[0]), "type": "array", **least, **most}
     if origin is Literal and all(isinstance(part, str) for part in parts):
         return {"type": "string", "enum": list(parts)}

@@ -277,7 +277,7 @@ def _texts(values: Iterable[Any]) -> list[str]:
 
 LOOKED_AT = 2_000  # characters of the end of a reply
 LONGEST_LOOP = 400
-LEAST_REPEATED, LEAST_TIMES = 60, 3  # characters in all, and how often
+MIN_REPEATED, MIN_TIMES = 60, 3  # characters in all, and how often
 
 
 def find_loop(text: str) -> str:
@@ -289,8 +289,8 @@ def find_loop(text: str) -> str:
     ''
     """
     end = text[-LOOKED_AT:]
-    for n in range(1, min(LONGEST_LOOP, len(end) // LEAST_TIMES) + 1):
-        least = max(LEAST_REPEATED, n * LEAST_TIMES)
+    for n in range(1, min(LONGEST_LOOP, len(end) // MIN_TIMES) + 1):
+        least = max(MIN_REPEATED, n * MIN_TIMES)
         if least <= len(end) and end[-least:-n] == end[n - least :]:
             return _shown(end[-n:])
     return ""

@@ -26,7 +26,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "keypoints"
 ITEMS, CALLS, FEW = 60, 20, 12  # of a judge; of a maker; of a maker with long replies
 SLOW_ITEMS = 20  # of a judge with long replies, because it quotes and gives reasons
 # Of a text, and of the answer that a window of items is about: for the time that they take.
-MOST_CHARACTERS, MOST_OF_ANSWER = 800, 1200
+MAX_CHARACTERS, MAX_OF_ANSWER = 800, 1200
 SEED = 0
 
 
@@ -62,7 +62,7 @@ def read_cases(data: Path) -> tuple[list[Case], dict[str, str]]:
 
 def _chosen(of: sets.JudgedSet, data: Path) -> list[Item]:
     short = [
-        i for i in of.items(data) if all(len(text) <= MOST_CHARACTERS for text in i.inputs.values())
+        i for i in of.items(data) if all(len(text) <= MAX_CHARACTERS for text in i.inputs.values())
     ]
     chosen = sorted(random.Random(SEED).sample(range(len(short)), min(ITEMS, len(short))))
     return [short[i] for i in chosen]
@@ -80,7 +80,7 @@ def _answers(of: sets.JudgedSet, listed: str, data: Path) -> list[list[Item]]:
     groups: dict[tuple[str, ...], list[Item]] = {}
     for item in of.items(data):
         shared = tuple(text for name, text in item.inputs.items() if name != listed)
-        if sum(map(len, shared)) <= MOST_OF_ANSWER:
+        if sum(map(len, shared)) <= MAX_OF_ANSWER:
             groups.setdefault(shared, []).append(item)
     return list(groups.values())
 
@@ -195,7 +195,7 @@ def _battle(name: str, data: Path) -> Case:
     items = []
     for row in lines(data / "ragchecker_meta" / "pairs.jsonl"):
         answers = [row[model]["response"] for model in ("model1", "model2")]
-        if sum(map(len, answers)) > MOST_CHARACTERS or not all(answers):
+        if sum(map(len, answers)) > MAX_CHARACTERS or not all(answers):
             continue
         better = sum(person["overall"] for person in row["human"])
         inputs = {"question": row["query"], "answer_a": answers[0], "answer_b": answers[1]}
@@ -276,7 +276,7 @@ def _passages(data: Path) -> list[str]:
 
 
 def _short(text: str) -> str:
-    return text[:MOST_OF_ANSWER].rpartition(". ")[0] + "."
+    return text[:MAX_OF_ANSWER].rpartition(". ")[0] + "."
 
 
 def _texts(nuggets: Iterable[Mapping[str, str]], n: int) -> list[str]:

@@ -30,7 +30,7 @@ from nuggetjudge.records.judgements import Unjudged
 
 from .cases import Case
 
-MOST_EXAMPLES = 3  # unreadable replies that are kept
+MAX_EXAMPLES = 3  # unreadable replies that are kept
 _RESAMPLES = 1000
 
 
@@ -172,7 +172,7 @@ def _figures(asked: Sequence[Asked]) -> dict[str, Any]:
         "prompt_tokens": fmean(each.prompt_tokens for each in sent) if sent else None,
         "reply_tokens": fmean(each.reply_tokens for each in sent) if sent else None,
         "prefix": prefix_share([each.text for each in sent]),
-        "unreadable_examples": examples[:MOST_EXAMPLES],
+        "unreadable_examples": examples[:MAX_EXAMPLES],
     }
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...programs.scoring.score import LabelCounts
 
 _FILES = (Format.CSV, Format.MARKDOWN)
-_MOST_LINES = 3  # of runs without a correction, one line each
+_MAX_LINES = 3  # of runs without a correction, one line each
 _HEADER = ("topics like these", "these topics")
 
 
@@ -200,7 +200,7 @@ def _explain_missing(scores: Sequence[CorrectedScore]) -> list[str]:
     from ...programs.scoring.corrected_measure import MIN_LABELS
 
     few = [score for score in scores if score.n_labels < MIN_LABELS]
-    if len(few) <= _MOST_LINES:
+    if len(few) <= _MAX_LINES:
         return [f"{score.run_id}: {score.reason}" for score in scores]
     n_labels = sorted(score.n_labels for score in few)
     missing = sum(MIN_LABELS - n for n in n_labels)

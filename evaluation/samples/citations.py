@@ -106,7 +106,7 @@ def check_writable(value: Any, at: str) -> None:
         raise InputError(f"{at}: is {shorten(repr(value), 60)}: {error}") from None
 
 
-MOST = 999  # the largest number that is an index: [2024] is a year
+MAX_INDEX = 999  # the largest number that is an index: [2024] is a year
 
 _LABEL = (
     r"(?:search\s+results?|sources?|src|docs?|documents?|contexts?|ctx|passages?|refs?|references?"
@@ -263,7 +263,7 @@ class Marks:
             return (self._by_id or {}).get(rest) if rest != name else None
         low, high = int(number["low"]), int(number["high"] or number["low"])
         lowest = 0 if self._has_zero and (self.first == 0 or low == high) else 1
-        if not lowest <= low <= high <= MOST:
+        if not lowest <= low <= high <= MAX_INDEX:
             return None
         low, high = low - self.first, high - self.first
         return [*range(low, min(high, self._n)), high] if high > low else [low]
@@ -315,7 +315,7 @@ def index_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 
 def split_answer(
-    answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None, n: int = MOST
+    answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None, n: int = MAX_INDEX
 ) -> list[Sentence]:
     """The sentences of an answer, with the citations that stand in or behind them.
 

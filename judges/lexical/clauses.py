@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-MOST_WORDS = 12  # longest nugget, arXiv:2411.09607
-FEWEST_WORDS = 4
+MAX_WORDS = 12  # longest nugget, arXiv:2411.09607
+MIN_WORDS = 4
 
 _AUXILIARIES = frozenset(
     """
@@ -100,7 +100,7 @@ def _of_sentence(sentence: str) -> list[str]:
     words = _LEAD.sub("", sentence).split()
     first = _skip_opening(words, 0)
     whole = words[first:]
-    if len(whole) <= MOST_WORDS:
+    if len(whole) <= MAX_WORDS:
         ended = sentence.endswith((".", "!"))
         return [_join(whole)] if _stands(whole) and (ended or _has_verb(whole)) else []
     if _bare(words[0]) in _CONDITIONS:
@@ -120,7 +120,7 @@ def _clauses(words: list[str], first: int) -> list[list[str]]:
         opening = _skip_opening(words, start)
         if start > first and not _starts_clause(words, opening):
             continue
-        ends = [end for end in (*starts, len(words)) if opening < end <= opening + MOST_WORDS]
+        ends = [end for end in (*starts, len(words)) if opening < end <= opening + MAX_WORDS]
         ends += [0] if ends else _cuts(words, opening)
         for end in reversed(ends):
             clause = words[opening:end]
@@ -147,7 +147,7 @@ def _is_edge(words: list[str], index: int, first_verb: int) -> bool:
 
 def _cuts(words: list[str], opening: int) -> list[int]:
     """Ends before a prepositional phrase, for a clause that is too long as it is."""
-    indexes = range(opening + 6, min(opening + MOST_WORDS, len(words) - 1) + 1)
+    indexes = range(opening + 6, min(opening + MAX_WORDS, len(words) - 1) + 1)
     return [
         index
         for index in indexes
@@ -181,7 +181,7 @@ def _starts_clause(words: list[str], index: int) -> bool:
 
 def _stands(words: list[str]) -> bool:
     """Whether the length is right, it is no title, and the last word does not hang."""
-    if not FEWEST_WORDS <= len(words) <= MOST_WORDS:
+    if not MIN_WORDS <= len(words) <= MAX_WORDS:
         return False
     if sum(word[:1].isupper() for word in words) > 0.6 * len(words):
         return False

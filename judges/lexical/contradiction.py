@@ -31,7 +31,7 @@ from .segments import sentences
 
 
 NEARLY_ALL = 0.8  # of the content words of either sentence that the other has
-FEWEST_WORDS = 3  # that carry meaning, in a sentence that can be contradicted
+MIN_WORDS = 3  # that carry meaning, in a sentence that can be contradicted
 _NEGATIVE = frozenset("cannot neither never no nobody none nor not nothing nowhere without".split())
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
 
@@ -62,7 +62,7 @@ def _sentences(passage: str) -> tuple[str, ...]:
 
 def _is_opposite(sentence: str, part: str) -> bool:
     ours, theirs = _plain(sentence), _plain(part)
-    if min(len(ours), len(theirs)) < FEWEST_WORDS:
+    if min(len(ours), len(theirs)) < MIN_WORDS:
         return False
     if min(recall(ours, theirs), recall(theirs, ours)) < NEARLY_ALL:
         return False

@@ -36,9 +36,9 @@ def is_quoted(quote: str, text: str) -> bool:
     return find_quote(quote, text) is not None
 
 
-MOST_SPANS = 3
+MAX_SPANS = 3
 ENOUGH = 0.8  # of the words that a text holds: no further sentence is quoted then
-MOST_WORDS = 8  # of those named in a reason, stated or missing
+MAX_WORDS = 8  # of those named in a reason, stated or missing
 
 _CLAUSE_END = re.compile(r"[,;:]\s+|\s[–—-]\s")
 
@@ -67,7 +67,7 @@ def spans(needed: str, text: str) -> list[tuple[int, int]]:
     left = frozenset[str]().union(*(words for _, words in parts))
     least = len(left) * (1 - ENOUGH)
     chosen: list[tuple[int, int]] = []
-    while left and len(left) > least and len(chosen) < MOST_SPANS:
+    while left and len(left) > least and len(chosen) < MAX_SPANS:
         best, words = max(
             parts, key=lambda pair: (len(pair[1] & left), pair[0].start - pair[0].end)
         )
@@ -101,8 +101,8 @@ def reason(needed: str, text: str) -> str:
 
 
 def _list_words(words: list[str]) -> str:
-    more = [f"{len(words) - MOST_WORDS} more"] if len(words) > MOST_WORDS else []
-    return ", ".join([*words[:MOST_WORDS], *more])
+    more = [f"{len(words) - MAX_WORDS} more"] if len(words) > MAX_WORDS else []
+    return ", ".join([*words[:MAX_WORDS], *more])
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...records.key_points import PointEntailment
 from ..labels import ClaimMatch, PointUse
-from .clauses import MOST_WORDS, statements
+from .clauses import MAX_WORDS, statements
 from .overlap import content_words, recall, update_nuggets
 from .questions import subject_words
 from .segments import n_words, sentences
@@ -127,7 +127,7 @@ def _triples(text: str) -> frozenset[str]:
     return frozenset(map("".join, zip(plain, plain[1:], plain[2:], strict=False)))
 
 
-MOST_POINTS, MOST_POINT_WORDS = 10, 25  # from one window of a document; in each
+MAX_POINTS, MAX_POINT_WORDS = 10, 25  # from one window of a document; in each
 SAME = 0.5  # of the words of two points, to be one; not fitted
 
 
@@ -140,9 +140,9 @@ def find_key_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
     question_words = content_words(subject_words(inputs["question"]))
     rests_on: dict[str, str] = {}
     for text, sentence in _statements(inputs["document"]):
-        if n_words(text) <= MOST_POINT_WORDS and question_words & content_words(sentence):
+        if n_words(text) <= MAX_POINT_WORDS and question_words & content_words(sentence):
             rests_on.setdefault(text, sentence)
-    listed = {"question": inputs["question"], "limit": MOST_POINTS, "passages": {}}
+    listed = {"question": inputs["question"], "limit": MAX_POINTS, "passages": {}}
     best = set(update_nuggets({**listed, "nuggets": list(rests_on)})["updated"])
     new = best.difference(inputs["known"])
     return {
@@ -188,7 +188,7 @@ def extract_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _statements(text: str) -> Iterator[tuple[str, str]]:
     """Each statement with its sentence; a long sentence that holds none stands for itself."""
     for sentence in sentences(text):
-        is_whole = n_words(sentence) > MOST_WORDS and sentence[-1] in ".!"
+        is_whole = n_words(sentence) > MAX_WORDS and sentence[-1] in ".!"
         texts = statements(sentence) or ([" ".join(sentence.split())] if is_whole else [])
         for statement in texts:
             yield statement, sentence

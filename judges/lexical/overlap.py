@@ -36,7 +36,7 @@ VITAL_SHARE = 0.5  # of a list of nuggets, rounded up
 # For new nuggets: worth of a word of the question, of a word said once more, and of a statement
 # that starts with a pronoun; and the share of old content words that makes it a repetition.
 ASKED, AGAIN, PRONOUN, REPEATED = 1.5, 0.9, 0.4, 0.67
-FEWEST_CONTENT_WORDS = 3  # in a nugget
+MIN_CONTENT_WORDS = 3  # in a nugget
 
 STOP_WORDS = frozenset(
     """
@@ -171,9 +171,7 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     passages = list(inputs["passages"].values())
     texts = [*inputs["nuggets"], *(text for passage in passages for text in statements(passage))]
     words = {
-        text: content
-        for text in texts
-        if len(content := content_words(text)) >= FEWEST_CONTENT_WORDS
+        text: content for text in texts if len(content := content_words(text)) >= MIN_CONTENT_WORDS
     }
     spread = Counter(w for text in [*passages, *inputs["nuggets"]] for w in content_words(text))
     worth = {  # 0 for a word that is in a statement only, as stop words are
@@ -213,7 +211,7 @@ def _grade(share: float) -> NuggetSupport:
 
 
 LETTERS = 5  # in a run
-FEWEST_TEXTS = 2  # that a word stands in, to have a weight of its own
+MIN_TEXTS = 2  # that a word stands in, to have a weight of its own
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
@@ -236,7 +234,7 @@ def word_weights(texts: Iterable[str]) -> dict[str, float]:
     return {
         word: round(math.log((len(distinct) + 1) / (n + 0.5)), 4)
         for word, n in sorted(counts.items())
-        if n >= FEWEST_TEXTS
+        if n >= MIN_TEXTS
     }
 
 

@@ -69,9 +69,9 @@ def _answer_grade(overlap: float) -> int:
 # ruff: noqa: SIM905  a list of words reads best as words
 
 
-FEWEST_WORDS = 2  # that carry meaning, for a question to be about something
+MIN_WORDS = 2  # that carry meaning, for a question to be about something
 MANY_WORDS = 8  # of them, beyond which it takes several passages
-MOST_PARTS = 6
+MAX_PARTS = 6
 
 _COMBINING = re.compile(r"\b(?:why|compare|differ\w*|between|effects?|affect\w*)\b", re.IGNORECASE)
 POINTING = frozenset("it its this that these those they their he she his her such".split())
@@ -87,10 +87,10 @@ def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """
     whole = " ".join(inputs["question"].split()).strip(" ?.,;")
     parts = [part.strip(" ?.,;") for part in _PARTS.split(whole)]
-    if len(parts) > MOST_PARTS or any(len(find_subject(part)) < FEWEST_WORDS for part in parts):
+    if len(parts) > MAX_PARTS or any(len(find_subject(part)) < MIN_WORDS for part in parts):
         parts = [whole]
     n, kind = len(find_subject(whole)), SearchKind.SIMPLE
-    if n < FEWEST_WORDS:
+    if n < MIN_WORDS:
         kind = SearchKind.VAGUE
     elif len(parts) > 1 or n > MANY_WORDS or _COMBINING.search(whole):
         kind = SearchKind.COMPLEX
@@ -102,7 +102,7 @@ def find_subject(question: str) -> list[str]:
     return [word for word in WORD.findall(subject_words(question).lower()) if word not in _SMALL]
 
 
-MOST_QUESTION_WORDS = 25  # of a sentence that becomes a question as a whole
+MAX_QUESTION_WORDS = 25  # of a sentence that becomes a question as a whole
 ABBREVIATED = re.compile(rf"\b([A-Z]|{'|'.join(TITLES)})\.")
 _JOINED_ON = re.compile(r"^(?:also|and|but|however|meanwhile|or|so|yet)\b,?\s+", re.IGNORECASE)
 _LEFT_OUT = re.compile(r"[\"“”]|\s*(?:\[[^\]]*\]|\([^)]*\))")
@@ -129,7 +129,7 @@ def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _statements(sentence: str) -> Iterator[str]:
     """What a sentence says: its short statements, or the whole of it."""
     whole = _JOINED_ON.sub("", _LEFT_OUT.sub("", sentence)).strip(_OUTER)
-    is_short = n_words(whole) <= MOST_QUESTION_WORDS and sentence[-1] not in "?:…"
+    is_short = n_words(whole) <= MAX_QUESTION_WORDS and sentence[-1] not in "?:…"
     for text in statements(sentence) or ([whole] if whole and is_short else []):
         if re.split(r"\W", text, maxsplit=1)[0].lower() not in _POINTING_BACK:
             yield text

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-MOST_TOKENS = 1024  # in a segment of a document, arXiv:2506.20051
+MAX_TOKENS = 1024  # in a segment of a document, arXiv:2506.20051
 TITLES = ("Dr", "Mr", "Mrs", "Ms", "St", "Gen", "Gov", "Rep", "Rev", "Sen")
 
 # Each ends a piece; the best border first. A full stop after a title or an initial is none.
@@ -27,7 +27,7 @@ def n_words(text: str) -> int:
 
 
 def segments(
-    document: str, most_tokens: int = MOST_TOKENS, count: Callable[[str], int] = n_words
+    document: str, most_tokens: int = MAX_TOKENS, count: Callable[[str], int] = n_words
 ) -> list[str]:
     """Cut a document into as few parts as its borders allow, of even length; no text is lost.
 

@@ -25,7 +25,7 @@ from ..lexical.overlap import SENTENCE_FULL, content_words, measure_support, upd
 from ..lexical.questions import subject_words
 from ..lexical.segments import sentences
 
-MOST_SENTENCE_WORDS = 40  # a longer one is a list or a table, as a rule
+MAX_SENTENCE_WORDS = 40  # a longer one is a list or a table, as a rule
 MARKS = re.compile(r"(?<!\s)\s*\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]")  # of citations, as in a [2, 3]
 _BRACKETS = str.maketrans("", "", "[]")
 
@@ -41,7 +41,7 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     for number, passage in passages.items():
         for sentence in sentences(passage):
             text = " ".join(sentence.split())
-            if text[-1] in ".!。！" and count_words(text) <= MOST_SENTENCE_WORDS:
+            if text[-1] in ".!。！" and count_words(text) <= MAX_SENTENCE_WORDS:
                 source.setdefault(text, number)
     wanted_words = content_words(subject_words(inputs["question"]))
     about = [text for text in source if wanted_words & content_words(text)] or list(source)

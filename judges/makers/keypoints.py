@@ -29,7 +29,7 @@ from .lists import CLAIMS, KEY_POINTS, MERGED_POINTS, Inputs, ListMaker, Spans, 
 
 ROUNDS = 2  # calls about one window, at most
 POINTS, SPAN_CHARS = 8, 100  # of a window and of each, as a dry run assumes
-MOST_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats
+MAX_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats
 
 
 class FoundPoint(NamedTuple):
@@ -112,7 +112,7 @@ class KeyPointExtractor(ListMaker):
         self,
         *args: Any,
         rounds: int = ROUNDS,
-        most_tokens: int = MOST_TOKENS,
+        most_tokens: int = MAX_TOKENS,
         overlap: int = OVERLAP,
         count: Callable[[str], int] = n_words,
         example: bool = True,
@@ -187,7 +187,7 @@ class KeyPointExtractor(ListMaker):
 
 def windows(
     document: str,
-    most_tokens: int = MOST_TOKENS,
+    most_tokens: int = MAX_TOKENS,
     overlap: int = OVERLAP,
     count: Callable[[str], int] = n_words,
 ) -> list[str]:
@@ -251,7 +251,7 @@ def _check(point: QuotedPoint, document: str) -> FoundPoint:
     return FoundPoint(point["text"], tuple(dict.fromkeys(spans)), tuple(missing))
 
 
-MOST_POINTS = 60  # in one call
+MAX_POINTS = 60  # in one call
 REPAIRS = 2  # further calls after a reply that is no partition
 
 
@@ -332,7 +332,7 @@ class KeyPointMerger(Judge):
     def __init__(
         self,
         *args: Any,
-        most_points: int = MOST_POINTS,
+        most_points: int = MAX_POINTS,
         repairs: int = REPAIRS,
         example: bool = True,
         **options: Any,

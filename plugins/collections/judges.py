@@ -17,13 +17,13 @@ from ...backends.prompt import Baseline
 from ...backends.replies.schema import AtMost
 from ...judges.base import Judge
 from ...judges.labels import YesNo
-from ...judges.lexical.segments import MOST_TOKENS, n_words, segments
+from ...judges.lexical.segments import MAX_TOKENS, n_words, segments
 from ...judges.makers.lists import FERRY, UNKNOWN, add_example, fill_up
 from ...judges.questions import CRUX_SAMPLING
 from ...metrics.length import token_counter
 from ...records.judgements import Provenance, Reason
 from . import lexical
-from .lexical import MOST_PASSAGES
+from .lexical import MAX_PASSAGES
 
 REQUEST: dict[str, Any] = {
     "report": FERRY,
@@ -35,13 +35,13 @@ REQUEST: dict[str, Any] = {
     ),
 }
 
-FEWEST_WORDS, MOST_WORDS = 8, 120  # of a request; about 50 are asked for, arXiv:2506.20051
+MIN_WORDS, MAX_WORDS = 8, 120  # of a request; about 50 are asked for, arXiv:2506.20051
 
 
 def _of_fair_length(request: str) -> str:
     n = len(request.split())
-    if not FEWEST_WORDS <= n <= MOST_WORDS:
-        raise ValueError(f"a request of {n} words, wanted {FEWEST_WORDS} to {MOST_WORDS}")
+    if not MIN_WORDS <= n <= MAX_WORDS:
+        raise ValueError(f"a request of {n} words, wanted {MIN_WORDS} to {MAX_WORDS}")
     return request
 
 
@@ -101,8 +101,8 @@ class RequestWriter(Judge):
 
 def _a_few(passages: list[str]) -> list[str]:
     n = sum(bool(text.strip()) for text in passages)
-    if not 1 <= n <= MOST_PASSAGES:
-        raise ValueError(f"{n} passages, wanted 1 to {MOST_PASSAGES}")
+    if not 1 <= n <= MAX_PASSAGES:
+        raise ValueError(f"{n} passages, wanted 1 to {MAX_PASSAGES}")
     return passages
 
 
@@ -126,7 +126,7 @@ class WritePassages(dspy.Signature):  # type: ignore[misc]
     passages: Annotated[
         list[Annotated[str, MaxLen(8_000)]],
         MinLen(1),
-        MaxLen(MOST_PASSAGES),
+        MaxLen(MAX_PASSAGES),
         AfterValidator(_a_few),
     ] = dspy.OutputField(desc="the passages, in the order of the part")
 
@@ -155,7 +155,7 @@ class Decontextualizer(Judge):
     def __init__(
         self,
         *args: Any,
-        most_tokens: int = MOST_TOKENS,
+        most_tokens: int = MAX_TOKENS,
         count: Callable[[str], int] = n_words,
         tokenizer: str = "",
         **options: Any,

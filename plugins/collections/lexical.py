@@ -15,10 +15,10 @@ from typing import Any
 
 from ...judges.labels import YesNo
 from ...judges.lexical.overlap import content_words
-from ...judges.lexical.questions import ABBREVIATED, FEWEST_WORDS, POINTING, find_subject
+from ...judges.lexical.questions import ABBREVIATED, MIN_WORDS, POINTING, find_subject
 from ...judges.lexical.segments import n_words, segments, sentences
 
-MOST_PASSAGES = 6  # made of a segment; a model is asked for 3
+MAX_PASSAGES = 6  # made of a segment; a model is asked for 3
 PASSAGE_WORDS = 200
 REQUEST_WORDS = 50
 
@@ -73,7 +73,7 @@ def write_passages(inputs: Mapping[str, Any]) -> dict[str, Any]:
     Nothing is resolved: a pronoun that pointed at another passage still does.
     """
     most = PASSAGE_WORDS
-    while len(passages := segments(inputs["part"], most)) > MOST_PASSAGES:
+    while len(passages := segments(inputs["part"], most)) > MAX_PASSAGES:
         most += PASSAGE_WORDS // 10
     return {"passages": passages}
 
@@ -140,7 +140,7 @@ def score_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
     points_back = POINTING.intersection(question.lower().split()[:2])
     met = {
         "uncommon": n + is_open >= UNCOMMON_WORDS,
-        "clear": n >= FEWEST_WORDS,
+        "clear": n >= MIN_WORDS,
         "unambiguous": not points_back,
         "complex": is_open,
         "opinion": bool(_VIEW.search(question)),

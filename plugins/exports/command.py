@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Results = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")]
 Out = Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the files.")]
-_MOST = 5  # names left that are shown
+_MAX_LEAKS = 5  # names left that are shown
 
 
 def autojudge(
@@ -62,10 +62,10 @@ def autojudge(
     if written.dropped:
         dropped = ", ".join(f"{field} {n:,}" for field, n in sorted(written.dropped.items()))
         lines.append(f"Dropped, since they may hold names: {dropped}")
-    for leak in written.leaks[:_MOST]:
+    for leak in written.leaks[:_MAX_LEAKS]:
         lines.append(f"Beware, a name is left: {leak}")
-    if len(written.leaks) > _MOST:
-        lines.append(f"... and {len(written.leaks) - _MOST:,} more")
+    if len(written.leaks) > _MAX_LEAKS:
+        lines.append(f"... and {len(written.leaks) - _MAX_LEAKS:,} more")
     if pseudonyms is not None:
         lines.append(f"Key, not to be sent: {pseudonyms}")
     write_note("".join(f"{line}\n" for line in [*lines, f"Written: {out}"]))

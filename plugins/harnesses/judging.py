@@ -141,7 +141,7 @@ def _line(judged: Judged, eta: int) -> Iterator[tuple[str, str]]:
 
 
 GATHERED_S = 0.02  # a harness asks anew as soon as it has an answer: so they go together again
-MOST = 256  # samples of a round: those that come later wait no longer than these take
+MAX_SAMPLES = 256  # samples of a round: those that come later wait no longer than these take
 
 
 @dataclass
@@ -335,7 +335,7 @@ def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
         first, n = topics.get(topic, (unanswered, 0))
         kinds = [kind for kind in vars(unanswered) if getattr(unanswered, kind)]
         fits = kinds == (of_round := of_round or kinds) and first == unanswered
-        if not fits or len(taken) == MOST:
+        if not fits or len(taken) == MAX_SAMPLES:
             left.append(job)
             continue
         topics[topic] = (unanswered, n + 1)

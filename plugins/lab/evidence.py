@@ -29,7 +29,7 @@ from ...records.rows import Answer, Passage, Sentence
 from ...records.support import read_sentence_evidence
 from ...views.table import Column, Kind, View
 from .columns import Fields, estimate, make_table, show
-from .probe.planting import FEWEST_WORDS, MOST_SHARED
+from .probe.planting import MAX_SHARED, MIN_WORDS
 
 CUTS = (0.5, 0.6, 0.7, 0.8)  # of scores
 RANKS = (1, 3, 5, 10, 20)
@@ -129,7 +129,7 @@ def refound(
     *,
     sample: int | None = None,
     pools: Mapping[str, Sequence[str]] | None = None,
-    most_shared: float | None = MOST_SHARED,
+    most_shared: float | None = MAX_SHARED,
     scope: Sequence[str] | None = None,
     resamples: int = 1000,
     seed: int = 0,
@@ -291,7 +291,7 @@ def _free(
     if most_shared is None:
         return others
     needed = content_words(each.sentence.text)
-    if len(needed) < FEWEST_WORDS:
+    if len(needed) < MIN_WORDS:
         return []
     return [p for p in others if recall(needed, content_words(p.text)) <= most_shared]
 

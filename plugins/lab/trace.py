@@ -31,7 +31,7 @@ _WIDTH = 100  # in a pipe
 _SPENT = 22  # behind a step, for the tokens and the cost so far
 _TEXT = 40  # of a text in it
 _FIELDS = ("outcome", "reason", "stage")  # of --where
-_MOST = 5  # passages of a search that are named
+_MAX_HITS = 5  # passages of a search that are named
 # Other prompts, models and passages alone make other keys, sizes and fingerprints.
 _NOT_COMPARED = ("replies", "tokens", "index")
 
@@ -141,8 +141,8 @@ def _out(out: Any) -> str:
             return f"{out['label']}" + (f" {score:.2f}" if isinstance(score, float) else "")
         return " ".join(f"{name}={_text(value)}" for name, value in out.items())
     if isinstance(out, list):
-        each = [f"{one[0]} {one[1]:.2f}" if _is_hit(one) else _text(one) for one in out[:_MOST]]
-        more = f" and {len(out) - _MOST:,} more" if len(out) > _MOST else ""
+        each = [f"{one[0]} {one[1]:.2f}" if _is_hit(one) else _text(one) for one in out[:_MAX_HITS]]
+        more = f" and {len(out) - _MAX_HITS:,} more" if len(out) > _MAX_HITS else ""
         return (", ".join(each) or "nothing") + more
     return _text(out)
 

@@ -86,7 +86,7 @@ def _id_in(line: str) -> str | int | None:
 
 
 T = TypeVar("T")
-MOST = 1000  # characters of an error
+MAX_CHARS = 1000  # characters of an error
 INSTRUCTIONS = """\
 Judges of answers that rest on retrieved passages, for work on a RAG system.
 
@@ -273,7 +273,7 @@ async def with_tool_errors(work: Awaitable[T]) -> T:
     try:
         return await work
     except (InputError, OverBudget, EndpointUnusable, OSError, ValueError) as error:
-        raise ToolError(cell(str(error).replace("\n", "; "), MOST)) from error
+        raise ToolError(cell(str(error).replace("\n", "; "), MAX_CHARS)) from error
 
 
 def _wrong(error: ValidationError) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .worker import Report
 
 
-MOST_DEATHS = 3  # of one worker in a row, without an outcome between them
+MAX_DEATHS = 3  # of one worker in a row, without an outcome between them
 REPLACE_S = 120.0  # until another worker takes over what a dead one was to judge
 CLOSE_S = 5.0
 
@@ -169,7 +169,7 @@ class _StageOnRay:
 
     def _bury(self, slot: _Slot, error: _Died) -> None:
         slot.deaths += 1
-        if slot.deaths > MOST_DEATHS:
+        if slot.deaths > MAX_DEATHS:
             raise EndpointUnusable(f"a Ray worker died {slot.deaths} times in a row: {error}")
         self._executor.replace(slot)
 

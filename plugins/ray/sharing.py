@@ -103,7 +103,7 @@ class Leases:
         return bool(self._budget.reached)
 
 
-MOST_BOUND = 1000  # items that wait for one worker while others go on
+MAX_BOUND = 1000  # items that wait for one worker while others go on
 
 
 class Deal:
@@ -169,7 +169,7 @@ class Deal:
 
     @property
     def _is_crowded(self) -> bool:
-        return any(len(items) >= MOST_BOUND for items in self._bound.values())
+        return any(len(items) >= MAX_BOUND for items in self._bound.values())
 
     def _next(self) -> Pending | None:
         if self._is_at_end or self._is_crowded:

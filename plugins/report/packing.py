@@ -29,7 +29,7 @@ def json_text(data: Any) -> str:
         return json.dumps(data, allow_nan=False, separators=(",", ":"))
 
 
-MOST_BYTES = 5_000_000  # of the texts of a section; see `Texts`
+MAX_BYTES = 5_000_000  # of the texts of a section; see `Texts`
 _MANY = 100_000  # distinct texts; more are in the order of their characters, which takes a tenth
 
 
@@ -89,7 +89,7 @@ class Texts:
         most: bytes of all distinct texts together.
     """
 
-    def __init__(self, names: Sequence[str], most: int = MOST_BYTES) -> None:
+    def __init__(self, names: Sequence[str], most: int = MAX_BYTES) -> None:
         self._most = most
         self._columns = {name: Column() for name in names}
         self._sizes: dict[str, dict[str, int]] = {name: {} for name in names}
@@ -207,7 +207,7 @@ def _cell(rows: Mapping[str, ScoreRow], topic: str) -> float | int:
     return -UNJUDGED if row.n_unjudged or row.high is not None else -UNDEFINED
 
 
-MOST_BITS = 8
+MAX_BITS = 8
 
 
 def bits_for(n_codes: int) -> int:
@@ -231,7 +231,7 @@ def pack(codes: bytes | bytearray | Sequence[int], bits: int) -> str:
     'OQ=='
     """
     numbers = np.frombuffer(bytes(codes), dtype=np.uint8)
-    if not 1 <= bits <= MOST_BITS or (numbers >> bits).any():
+    if not 1 <= bits <= MAX_BITS or (numbers >> bits).any():
         raise ValueError(f"{max(codes, default=0)} does not fit into {bits} bits, of at most 8")
     spread = np.unpackbits(numbers[:, None], axis=1, bitorder="little")[:, :bits]
     return base64.b64encode(np.packbits(spread, bitorder="little").tobytes()).decode()

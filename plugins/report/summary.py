@@ -196,7 +196,7 @@ def _folder_prefix(source: Source, folder: Any) -> str:
     return f"{source.name_path(folder)}: " if len(source.paths) > 1 else ""
 
 
-_MOST_NAMED = 3  # runs that share the highest score
+_MAX_NAMED = 3  # runs that share the highest score
 _LONGEST_NAME = 60
 NO_SCORE = "No run has a score yet"
 
@@ -216,7 +216,7 @@ def state_result(source: Source) -> str:
     highest = _highest(measure)
     if others and len(tied) > 1:
         names = [_short(run) for run in tied]
-        who = join_words(names) if len(tied) <= _MOST_NAMED else f"{len(tied):,} runs"
+        who = join_words(names) if len(tied) <= _MAX_NAMED else f"{len(tied):,} runs"
         highest = highest.replace("scores", "score").replace("is highest", "are highest")
         return f"{who} {highest}, with the same score: {_number(measure, value)}."
     if _share(measure) is None:

@@ -19,7 +19,7 @@ from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
 from ...records.support import NOT_SOUGHT, OUTCOMES, read_sentence_evidence
 from ...records.traces import TRACE, ItemTrace, read_folder_traces
-from .packing import MOST_BYTES, Column, Texts
+from .packing import MAX_BYTES, Column, Texts
 from .source import Sides, Source
 
 # What is shown of the figures of `agree`, in this order, as it prints them.
@@ -225,7 +225,7 @@ def _inputs(row: Mapping[str, Any], keys: Sequence[str], names: Sequence[str]) -
 
 _OWN_COLUMNS = ("stage", "topic_id", "run_id", "n", "reason", "detail", "raw")
 _COLUMNS = ("stage", "reason", "topic", "run", "item", "n", "folder")
-_MOST_RUNS = 20
+_MAX_RUNS = 20
 
 
 def make_unjudged(source: Source) -> Mapping[str, Any]:
@@ -309,7 +309,7 @@ def _bounds(source: Source) -> dict[str, Any]:
                     "n": row.n,
                 }
     widest_first = sorted(widest.values(), key=lambda row: -row["width"])
-    return {"n": len(widest_first), "runs": widest_first[:_MOST_RUNS]}
+    return {"n": len(widest_first), "runs": widest_first[:_MAX_RUNS]}
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -377,7 +377,7 @@ def _pack(trace: ItemTrace) -> str:
 
 
 def _choose_shown(
-    rows: Sequence[Mapping[str, Any]], packed: Sequence[str], most: int = MOST_BYTES
+    rows: Sequence[Mapping[str, Any]], packed: Sequence[str], most: int = MAX_BYTES
 ) -> list[bool]:
     """Which items' steps the page holds: those without an outcome first, as far as they fit."""
     fits, left = [False] * len(rows), most

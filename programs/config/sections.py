@@ -55,7 +55,7 @@ class QuestionsConfig(Section):
     )
 
 
-MOST_PASSAGES = 10_000  # of a context
+MAX_PASSAGES = 10_000  # of a context
 
 
 def _as_names(value: Any) -> Any:
@@ -65,8 +65,8 @@ def _as_names(value: Any) -> Any:
 def _size_of_context(value: Any) -> Any:
     if isinstance(value, str) and value.isdecimal():
         value = int(value[:9])
-    if value != "required" and (type(value) is not int or not 1 <= value <= MOST_PASSAGES):
-        raise ValueError(f"wanted 1 to {MOST_PASSAGES:,}, or required")
+    if value != "required" and (type(value) is not int or not 1 <= value <= MAX_PASSAGES):
+        raise ValueError(f"wanted 1 to {MAX_PASSAGES:,}, or required")
     return value
 
 

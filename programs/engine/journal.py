@@ -37,7 +37,7 @@ from ...records.reading.settings import plain_error
 from ...records.traces import STEP_PATH
 from ...records.writing import Appending
 
-MOST_WAITING = 65_536  # bytes
+MAX_WAITING = 65_536  # bytes
 # Asked for again whenever a run goes on; of a jury only the members that gave no label, of an agent
 # what failed: all else is in the reply cache.
 _NOT_ASKED = (Reason.ERROR, Reason.BUDGET, Reason.QUORUM, Reason.TOOL)
@@ -118,7 +118,7 @@ class Journal:
         self.failed += bytes.fromhex("".join(outcome.failed))
         calls = outcome.provenance
         is_new = not calls or False in [call.cache_hit for call in calls]
-        if is_new or len(self._waiting) > MOST_WAITING:
+        if is_new or len(self._waiting) > MAX_WAITING:
             self._flush()
 
     def outcome(self, item: int) -> Outcome:

@@ -439,7 +439,7 @@ def _find_writers(collection: Collection) -> dict[str, set[str]]:
     return models_by_run
 
 
-LEAST = 15  # labels; of fewer, equal ones may be chance
+MIN_LABELS = 15  # labels; of fewer, equal ones may be chance
 
 
 def constant_judges(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -449,7 +449,7 @@ def constant_judges(manifest: Mapping[str, Any]) -> Iterator[str]:
         manifest: of a results folder; its `labels` have a dot between a judge and its member.
     """
     for name, counts in manifest.get("labels", {}).items():
-        if len(counts) == 1 and (n := sum(counts.values())) >= LEAST:
+        if len(counts) == 1 and (n := sum(counts.values())) >= MIN_LABELS:
             judge, _, member = name.partition(".")
             who = f"Judge {judge}" if not member else f"Member {member} of judge {judge}"
             (label,) = counts

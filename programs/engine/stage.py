@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .judge_set import JudgeSet
 
 
-BREATH = 64  # items that need no waiting, such as lexical ones, between two looks at Ctrl-C
+YIELD_EVERY = 64  # items that need no waiting, such as lexical ones, between two looks at Ctrl-C
 
 
 class Item(NamedTuple):
@@ -276,7 +276,7 @@ class Work:
                     self._progress.advance(None)
             else:
                 yield Pending(number, digest, item)
-            if number % BREATH == 0:
+            if number % YIELD_EVERY == 0:
                 yield None
 
     def finish(self, pending: Pending, outcome: Outcome) -> None:

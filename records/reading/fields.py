@@ -387,7 +387,7 @@ def _list_names(names: Mapping[str, None]) -> str:
     return ", ".join(short[:_SHOWN]) + ", ..." * (len(short) > _SHOWN)
 
 
-MOST_OPEN = 128  # files; one beyond them is opened for each line
+MAX_OPEN = 128  # files; one beyond them is opened for each line
 
 
 class LineIndex:
@@ -456,7 +456,7 @@ class LineIndex:
             return self._copies.read(size)
         if (stream := self._open.get(path)) is None:
             stream = path.open("rb", buffering=0)
-            if len(self._open) == MOST_OPEN:
+            if len(self._open) == MAX_OPEN:
                 with stream:
                     return os.pread(stream.fileno(), size, start)
             self._open[path] = stream

@@ -355,7 +355,7 @@ def test_questions_that_differ_are_not_held_up_by_each_other(model_server, open_
 
 
 def test_templates_are_not_kept_without_end(assign, monkeypatch):
-    monkeypatch.setattr(gateway_module, "MOST_WIRES", 5)
+    monkeypatch.setattr(gateway_module, "MAX_WIRES", 5)
 
     async def full(body: bytes) -> Completion:
         raise JudgeError(Reason.ERROR, "not needed")

@@ -8,7 +8,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import NuggetAssigner, NuggetImportance, Nuggetizer
 
 # The same work took the reference tool 14 requests and 55,570 characters when measured.
-MOST_REQUESTS, MOST_CHARACTERS = 11, 55_570
+MAX_REQUESTS, MAX_CHARACTERS = 11, 55_570
 QUESTION = "why do long bridges sway in strong wind and how is it prevented"
 WORDS = ("wind", "deck", "sway", "the", "of", "bridge", "moves", "a", "tower", "when", "load")
 
@@ -50,5 +50,5 @@ def test_one_topic_with_three_answers_stays_within_its_budget(capsys):
     assert list(first) == ["limit", "question", "passages", "asked", "nuggets"]
     assert first["asked"] == second["asked"] == QUESTION
     assert (first["limit"], len(second["nuggets"])) == (30, 30)
-    assert n_requests <= MOST_REQUESTS
-    assert n_characters <= MOST_CHARACTERS
+    assert n_requests <= MAX_REQUESTS
+    assert n_characters <= MAX_CHARACTERS

@@ -15,7 +15,7 @@ DATA = {
     "qrels": str(DEMO / "qrels.txt"),
     "runs": [str(DEMO / "runs" / f"{name}.jsonl") for name in ("complete", "thin")],
 }
-MOST_UNREADABLE = 0.05
+MAX_UNREADABLE = 0.05
 SUPPORT, NUGGET = ("none", "partial", "full"), ("not_support", "partial_support", "support")
 
 
@@ -28,7 +28,7 @@ def check_form(ran, stage):
     n_unjudged = sum(row["n"] for row in unjudged)
     reasons = {row["reason"] for row in unjudged}
     assert n_unjudged == ran.manifest["unjudged"].get(stage, 0)
-    assert n_unjudged <= MOST_UNREADABLE * (judged + n_unjudged), unjudged
+    assert n_unjudged <= MAX_UNREADABLE * (judged + n_unjudged), unjudged
     assert reasons <= {"truncated", "unparseable", "incomplete"}
     return judged
 

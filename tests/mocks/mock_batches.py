@@ -24,7 +24,7 @@ from mock_api import Denied
 from mock_replies import Body
 from mock_server import MockServer, Received
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 200 * 10**6
+MAX_REQUESTS, MAX_BYTES = 50_000, 200 * 10**6
 LINE = {"method": "POST", "url": "/v1/chat/completions"}
 BATCH = {"endpoint": "/v1/chat/completions", "completion_window": "24h"}
 Call = Literal["upload", "make", "list", "look", "download"]
@@ -120,7 +120,7 @@ class MockBatches(MockServer):
         if not isinstance(sent, web.FileField) or form.get("purpose") != "batch":
             raise Denied(400, "A file and its purpose are needed.", "file")
         content = sent.file.read()
-        if len(content) > MOST_BYTES:
+        if len(content) > MAX_BYTES:
             raise Denied(413, "The file is larger than 200 MB.", "file")
         return {"id": self._store("file", "batch", content), "object": "file"}
 
@@ -232,6 +232,6 @@ def _errors(rows: list[Body]) -> Iterable[Body]:
         "duplicate_custom_id": len(set(names)) < len(rows),
         "mismatched_model": len({row["body"]["model"] for row in rows}) > 1,
         "empty_file": not rows,
-        "too_many_tasks": len(rows) > MOST_REQUESTS,
+        "too_many_tasks": len(rows) > MAX_REQUESTS,
     }
     return ({"code": code, "message": "It is."} for code, is_so in is_wrong.items() if is_so)

@@ -12,7 +12,7 @@ cloudpickle = pytest.importorskip(
     "ray.cloudpickle", reason="Ray is not installed here (extra: ray)"
 )
 
-MOST_BYTES = 12_288  # of an agent's way to a worker with its code and config: no passages
+MAX_BYTES = 12_288  # of an agent's way to a worker with its code and config: no passages
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -45,7 +45,7 @@ def test_agents(ray, tmp_path, files_of, monkeypatch, cached):
         kept = [r for r in server.requests if isinstance(seeking.brain(r.body), str)]
     assert files_of(tmp_path / "ray") == outcomes["local"][0]
     assert kept == []  # all but refusals are in the replies that the workers kept
-    assert max(map(len, shipped)) <= MOST_BYTES
+    assert max(map(len, shipped)) <= MAX_BYTES
 
 
 @pytest.fixture(autouse=True)

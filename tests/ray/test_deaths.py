@@ -112,7 +112,7 @@ def test_a_killed_worker_is_replaced_and_nothing_finished_is_asked_again(
 def test_a_worker_that_dies_again_and_again_ends_the_run_and_the_same_call_goes_on(
     demo, kill_one, monkeypatch
 ):
-    monkeypatch.setattr(ray_executor, "MOST_DEATHS", 0)
+    monkeypatch.setattr(ray_executor, "MAX_DEATHS", 0)
     settings = {"run.concurrency": CONCURRENCY}
     with MockServer(latency_s=0.1) as server:
         kill_one(server, 30)

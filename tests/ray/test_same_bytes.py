@@ -24,7 +24,7 @@ inputs: {claim: a statement, source: the text it should rest on}
 labels: {no: 0, partly: 0.5, yes: 1}
 measure: groundedness
 """
-MOST_BYTES = 4096  # of a stage's way to a worker: code and settings, the data do not come along
+MAX_BYTES = 4096  # of a stage's way to a worker: code and settings, the data do not come along
 
 
 def questions_asked(server):
@@ -66,7 +66,7 @@ def in_both_ways(ray, tmp_path, files_of, shipped):
         assert asked
         assert len(set(asked)) == len(asked)  # nothing twice
         assert shipped
-        assert max(map(len, shipped)) <= MOST_BYTES
+        assert max(map(len, shipped)) <= MAX_BYTES
 
     return check
 

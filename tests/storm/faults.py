@@ -18,9 +18,9 @@ from .world import Job, jobs, write_config, write_world
 
 SHARE = 0.3
 TIMEOUT_S = 2.0  # of one request, on a machine with nothing else to do; what hangs costs as much
-MOST_TIMEOUT_S = 30.0  # where a whole run without faults takes longer; less than HANG_S
+MAX_TIMEOUT_S = 30.0  # where a whole run without faults takes longer; less than HANG_S
 WITHIN_S = 600.0  # of one command, which takes a few
-MOST_STARTS = 12  # of one command until it has results; each start may be stopped by a 401
+MAX_STARTS = 12  # of one command until it has results; each start may be stopped by a 401
 AT_ONCE = 4  # commands that mostly wait
 
 
@@ -86,7 +86,7 @@ def _run_soundly(row: Row, folder: Path, job: Job, n_topics: int) -> float:
     folder.mkdir(parents=True)
     write_world(folder, n_topics)
     with MockServer(storm_brain, api_key=KEY) as server:
-        write_config(folder / "judge.yaml", job, server.base_url, MOST_TIMEOUT_S)
+        write_config(folder / "judge.yaml", job, server.base_url, MAX_TIMEOUT_S)
         ended = _judge(row, Home(folder), "whole")
     if ended.code != 0:
         row.other.append(f"{job.name}: exit {ended.code} without faults: {ended.err[-400:]}")
@@ -118,7 +118,7 @@ def _storm_job(
     write_world(folder, n_topics)
     home, stormy = Home(folder), folder / "stormy"
     with MockServer(storm_brain, api_key=KEY) as server:
-        timeout_s = min(MOST_TIMEOUT_S, max(TIMEOUT_S, took_s))
+        timeout_s = min(MAX_TIMEOUT_S, max(TIMEOUT_S, took_s))
         write_config(folder / "judge.yaml", job, server.base_url, timeout_s)
         server.faults, plan.in_flight_s = plan, timeout_s / 4
         for time in range(1 if plan.stubborn else 2):  # the second asks for what is left
@@ -147,7 +147,7 @@ def _judge(row: Row, home: Home, out: str) -> Ended:
 def _until_results(row: Row, home: Home, plan: Plan) -> Ended:
     """The same command, until it has results: a 401 stops it, and so does a lost reranking."""
     folder = home.folder / "stormy"
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         before = manifest_of(folder)
         ended = _judge(row, home, "stormy")
         if ended.code != 2:

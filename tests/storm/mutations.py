@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-MOST_BYTES = 200_000  # of a mutated file
+MAX_BYTES = 200_000  # of a mutated file
 RAW = (  # values as JSON writes them, some of which it does not allow
     "null", "true", "0", "-1", "1", "2.5", "1e400", "-1e400", "NaN", "-Infinity", "900000000",
     "9" * 400, "1" + "0" * 30, '""', '" "', '"a"', '"0"', '"-1"', '"1e9"', '"nan"', '"\\ud83d"',
@@ -33,7 +33,7 @@ Change = Callable[[bytes, random.Random], bytes]
 def mutated(raw: bytes, chance: random.Random) -> bytes:
     """The file with one to three things wrong."""
     for _ in range(chance.choice((1, 1, 2, 3))):
-        raw = chance.choice(CHANGES)(raw, chance)[:MOST_BYTES]
+        raw = chance.choice(CHANGES)(raw, chance)[:MAX_BYTES]
     return raw
 
 

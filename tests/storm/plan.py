@@ -14,7 +14,7 @@ from mock_replies import Body
 
 from .kinds import JUDGED, STOPPED, Kind
 
-MOST_STOPS = 2  # ends of a whole run, which would else hardly come to an end
+MAX_STOPS = 2  # ends of a whole run, which would else hardly come to an end
 
 
 class Plan:
@@ -54,7 +54,7 @@ class Plan:
         if self.is_over or not is_met or (self.stubborn and is_first_only and times):
             return None, chance
         kinds = [kind for kind in self.kinds.values() if kind.fits(body)]
-        if len(self.stopped_at) >= MOST_STOPS or times:
+        if len(self.stopped_at) >= MAX_STOPS or times:
             kinds = [kind for kind in kinds if kind.ends != STOPPED]
         if not kinds:
             return None, chance

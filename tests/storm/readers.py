@@ -35,7 +35,7 @@ from .world import jobs, write_world
 ROOT = Path(__file__).resolve().parents[2]
 VERIFIED = ROOT / "examples" / "long2rag" / "verified.csv"
 N_TOPICS, INPUTS = 2, ("claim", "source")
-MOST_BYTES = 60_000  # of a sample
+MAX_BYTES = 60_000  # of a sample
 SUFFIXES = (".jsonl", ".yaml", ".csv", ".tsv", ".txt", ".run")
 DATA = ("topics", "passages", "runs", "candidates", "nuggets", "documents", "reference",
         "questions", "retrieval", "pool", "items")  # fmt: skip
@@ -138,7 +138,7 @@ def targets(folder: Path, known: Collection[tuple[str, str]] = ()) -> list[Targe
     """
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".part"]
     files += [path for path in (ROOT / "examples").rglob("*") if path.suffix in SUFFIXES]
-    files = [path for path in sorted(files) if 0 < path.stat().st_size < MOST_BYTES]
+    files = [path for path in sorted(files) if 0 < path.stat().st_size < MAX_BYTES]
     of_files = [
         Target(name, path, f"broken{path.suffix}", read)
         for name, read in _file_readers().items()

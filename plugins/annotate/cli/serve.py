@@ -19,7 +19,7 @@ from ....cli.tables import write_note, write_text
 from .names import Conditions, Kinds, get_condition
 
 _NEEDS = ("starlette", "uvicorn")
-_MOST_NAME = 40  # characters
+_MAX_NAME = 40  # characters
 
 
 def serve(
@@ -131,7 +131,7 @@ def _names(text: str | None) -> list[str]:
 def _own_name() -> str:
     """The user's name of the system, made fit to name a file."""
     name = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
-    fit = re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("._-")[:_MOST_NAME]
+    fit = re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("._-")[:_MAX_NAME]
     return fit or "annotator"
 
 

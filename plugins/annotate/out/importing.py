@@ -29,7 +29,7 @@ _SPELLINGS = {"from-scratch": "from_scratch", "post-edit": "post_edit", "post_ed
 _SPANS = TypeAdapter(tuple[Span, ...])
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_CHARS = 32  # of a name that was made fit, before what tells it from others
-_MOST_CHARS = 20_000  # of a remark
+_MAX_CHARS = 20_000  # of a remark
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _labels(
             line = more.get((cell, annotator))
             beside = {} if line is None else _beside(line)
             if not beside and cell in file.rationales and cell not in file.annotations:
-                beside = {"rationale": file.rationales[cell][:_MOST_CHARS]}
+                beside = {"rationale": file.rationales[cell][:_MAX_CHARS]}
             yield (
                 annotator or stem(path),
                 Label.model_validate(
@@ -180,7 +180,7 @@ def _beside(line: Line) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name in ("rationale", CHOSEN_BY, "shown"):
         if isinstance(value := row.get(name), str) and value.strip():
-            fields[name] = value[:_MOST_CHARS]
+            fields[name] = value[:_MAX_CHARS]
     if share := as_share(row.get("probability")):
         fields["probability"] = share
     with suppress(TypeError, ValueError):

@@ -34,7 +34,7 @@ from .shown import (
 
 Answer: TypeAlias = Mapping[str, Any] | list[Any]
 _T = TypeVar("_T")
-_MOST_DIGITS = 10
+_MAX_DIGITS = 10
 NO_ROOM = 507  # insufficient storage: the page keeps the event and sends it again
 
 
@@ -202,7 +202,7 @@ def _position(request: Request, session: Session, name: str = "n") -> int:
 
 def _number(request: Request, name: str = "n") -> int:
     text = request.query_params.get(name, "")
-    if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
+    if text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS:
         return int(text)
     raise Refused(404, f"{name}={text[:40]!r}: wanted a number")
 

@@ -19,7 +19,7 @@ from .people import ENTER, People, Person
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 64 * 1024  # of a request's body
+MAX_BYTES = 64 * 1024  # of a request's body
 HEADER = "x-judge"  # names the person for whom the page was opened
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 POLICY = "; ".join(
@@ -131,11 +131,11 @@ def is_of_this_person(request: GuardedRequest) -> Refusal | None:
 
 
 def is_short(request: GuardedRequest) -> Refusal | None:
-    """The declared length is MOST_BYTES at most; `Guarded` counts what comes."""
+    """The declared length is MAX_BYTES at most; `Guarded` counts what comes."""
     length = request.headers.get("content-length", "0")
-    if length.isascii() and length.isdigit() and int(length) <= MOST_BYTES:
+    if length.isascii() and length.isdigit() and int(length) <= MAX_BYTES:
         return None
-    return Refusal(413, f"wanted at most {MOST_BYTES:,} bytes")
+    return Refusal(413, f"wanted at most {MAX_BYTES:,} bytes")
 
 
 GUARDS: tuple[Guard, ...] = (
@@ -191,8 +191,8 @@ def _limit_body(receive: Receive) -> Receive:
         nonlocal n
         message = await receive()
         n += len(message.get("body", b""))
-        if n > MOST_BYTES:
-            raise HTTPException(413, f"wanted at most {MOST_BYTES:,} bytes")
+        if n > MAX_BYTES:
+            raise HTTPException(413, f"wanted at most {MAX_BYTES:,} bytes")
         return message
 
     return receive_counted

@@ -24,7 +24,7 @@ FIELDS = {
 }
 VERDICT_FIELDS = ("label", "rationale", "active_ms")
 _WITHOUT_ITEM = ("undo", "redo")
-MOST_SPANS = 100
+MAX_SPANS = 100
 
 
 class Wrong(ValueError):
@@ -185,8 +185,8 @@ def _check_spans(event: Label, task: Task) -> None:
         if event.label in task.needs_spans:
             raise Wrong(f"label {event.label!r}: mark the words that it rests on, then give it")
         return
-    if len(event.spans) > MOST_SPANS:
-        raise Wrong(f"{len(event.spans)} spans, wanted at most {MOST_SPANS}")
+    if len(event.spans) > MAX_SPANS:
+        raise Wrong(f"{len(event.spans)} spans, wanted at most {MAX_SPANS}")
     texts = {one.of: one.text for one in task.show_texts(event.cell)}
     for span in event.spans:
         text = texts.get(span.of)

@@ -20,7 +20,7 @@ from ..work.wording import (
 )
 from .session import Session
 
-MOST_RECENT = 10
+MAX_RECENT = 10
 Object = dict[str, Any]
 
 
@@ -180,7 +180,7 @@ def show_review(session: Session) -> Object:
 def show_recent(session: Session) -> list[Object]:
     """The last actions that hold, the latest first, each with its position."""
     with session.journal() as journal:
-        actions = journal.state.recent(MOST_RECENT)
+        actions = journal.state.recent(MAX_RECENT)
     recent = ((session.find_position(action), action) for action in actions)
     return [
         {"n": n, "what": _what(action), **_get_label(action)}

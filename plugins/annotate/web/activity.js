@@ -1,13 +1,13 @@
 // How long a person was at it: from what they did while the page had the focus, not from a clock that runs on.
 
-export const MOST_IDLE_MS = 60_000; // between two actions: reading a long text counts, leaving the room does not
+export const MAX_IDLE_MS = 60_000; // between two actions: reading a long text counts, leaving the room does not
 const ACTIONS = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
 
 /** Count active milliseconds until `stop()`; `now` is a clock. */
 export function activity(now = () => performance.now()) {
   let counted = 0;
   let last = isHere() ? now() : null; // of the last action; null while the page has not the focus
-  const since = () => (last === null ? 0 : Math.min(now() - last, MOST_IDLE_MS));
+  const since = () => (last === null ? 0 : Math.min(now() - last, MAX_IDLE_MS));
   const action = () => {
     counted += since();
     last = now();

@@ -21,8 +21,8 @@ _SOURCES = {"add": (0, 0), "edit": (1, 1), "delete": (1, 1), "merge": (2, None),
             "importance": (1, None)}  # fmt: skip
 _TEXTS = {"add": (1, 1), "edit": (1, 1), "delete": (0, 0), "merge": (1, 1), "split": (2, None),
           "importance": (0, 0)}  # fmt: skip
-MOST_CHARS = 2_000  # of a nugget's text
-_MOST_CITED = 20
+MAX_CHARS = 2_000  # of a nugget's text
+_MAX_CITED = 20
 _MIN_GRADE = 1  # of a passage beside it, where the run does not say
 
 
@@ -74,9 +74,9 @@ class EditedBank:
             if name not in self.nuggets:
                 raise ValueError(f"{edit.op}: there is no nugget {name!r} in topic {self.topic_id}")
         for text in edit.texts:
-            if not text.strip() or len(text) > MOST_CHARS:
+            if not text.strip() or len(text) > MAX_CHARS:
                 what = f"{len(text):,} characters" if text.strip() else "empty"
-                raise ValueError(f"{edit.op}: a text is {what}, wanted 1 to {MOST_CHARS:,}")
+                raise ValueError(f"{edit.op}: a text is {what}, wanted 1 to {MAX_CHARS:,}")
 
     def edit(self, edit: BankEdit) -> None:
         """Make a change. What is new takes the place of the first that it comes from.
@@ -204,7 +204,7 @@ def _most_cited(data: Collection, topic_id: str) -> list[str]:
         for answer, _ in data.cited_answers(topic_id)
         for name in {one.passage_id for each in answer.sentences for one in each.citations}
     )
-    return sorted(n, key=lambda name: (-n[name], name))[:_MOST_CITED]
+    return sorted(n, key=lambda name: (-n[name], name))[:_MAX_CITED]
 
 
 def _distinct(sources: Iterable[str | NuggetSource]) -> tuple[str | NuggetSource, ...]:

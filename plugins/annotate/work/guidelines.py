@@ -10,7 +10,7 @@ from ..store.kinds import Kind
 from .wording import TELL, write_guidelines
 
 HASH_CHARS = 16
-MOST_CHARS = 200_000
+MAX_CHARS = 200_000
 
 
 def read_guidelines(kind: Kind, path: Path | None = None, about: str = "") -> str:
@@ -34,8 +34,8 @@ def read_guidelines(kind: Kind, path: Path | None = None, about: str = "") -> st
         raise InputError(f"{path}: is not UTF-8, wanted plain text") from None
     if not text.strip():
         raise InputError(f"{path}: is empty, wanted guidelines")
-    if len(text) > MOST_CHARS:
-        raise InputError(f"{path}: {len(text):,} characters, wanted {MOST_CHARS:,} at most")
+    if len(text) > MAX_CHARS:
+        raise InputError(f"{path}: {len(text):,} characters, wanted {MAX_CHARS:,} at most")
     return text
 
 

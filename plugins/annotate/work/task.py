@@ -46,7 +46,7 @@ from .wording import (
 )
 
 REQUIRED = "required"
-_MOST_QUESTION = 200  # characters of the question above an item
+_MAX_QUESTION = 200  # characters of the question above an item
 _WHERE_KNOWN = ("title", "sub_narratives")  # shown where a text has some
 
 
@@ -255,7 +255,7 @@ def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
 def _first_sentence(text: str) -> str:
     """What a question begins with, short enough to stand over each item; "" where it is not."""
     sentence = re.split(r"(?<=[.?!])\s", " ".join(text.split()), maxsplit=1)[0]
-    return sentence if len(sentence) <= _MOST_QUESTION else ""
+    return sentence if len(sentence) <= _MAX_QUESTION else ""
 
 
 def _penalties(results: Path, kind: Kind) -> frozenset[Cell]:

@@ -10,7 +10,7 @@ from ....programs.analysis.cell_texts import OPTIONAL, REMARKS, cell_texts, list
 from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
 
-MOST = 50_000  # cells whose texts are read at a time: a reading costs a look at every file
+MAX_CELLS = 50_000  # cells whose texts are read at a time: a reading costs a look at every file
 _BATCHES = 2  # that are kept
 
 Texts = dict[str, str]
@@ -59,7 +59,7 @@ class TextReader:
         else:
             batch = [*self._expected[at:], *self._expected[:at]]
         problems = Problems()
-        read = cell_texts(self._path, self._kind, batch[:MOST], problems)
+        read = cell_texts(self._path, self._kind, batch[:MAX_CELLS], problems)
         # What the judge wrote beside its label is not for people who give labels.
         by_cell = {
             of: {name: text for name, text in texts.items() if name not in REMARKS}

@@ -22,8 +22,8 @@ from ..store.kinds import Kind, words_file
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
 ALONE = "Go by the words in front of you, not by what you know or could look up."
 _GRADED = 6  # from so many whole grades on, the digits are the grades
-_MOST_KEYS = 9
-MOST_MEANING = 300  # characters
+_MAX_KEYS = 9
+MAX_MEANING = 300  # characters
 
 
 class ShownLabel(NamedTuple):
@@ -138,7 +138,7 @@ def show_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[
     is_graded = _is_graded(scale)
     shown = []
     for at, label in enumerate(scale):
-        key = label if is_graded else str(at + 1) if at < _MOST_KEYS else ""
+        key = label if is_graded else str(at + 1) if at < _MAX_KEYS else ""
         mark = "✗" if at == 0 else "✓" if at == len(scale) - 1 else "◐"
         shown.append(ShownLabel(label, words.get(label, label.replace("_", " ")), key, mark))
     meanings = _meanings_in(guidelines, shown)
@@ -159,7 +159,7 @@ def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]
     for match, end in zip(found, ends, strict=False):  # no match: one end
         text = " ".join(guidelines[match.end() : end].split("\n\n")[0].split())
         if n[label := labels[match[1].lower()]] == 1:
-            meanings[label] = text[:MOST_MEANING]
+            meanings[label] = text[:MAX_MEANING]
     return meanings
 
 
@@ -209,4 +209,4 @@ def make_practice(kind: Kind, scale: Sequence[str]) -> list[Practice]:
 
 def _is_graded(scale: Sequence[str]) -> bool:
     digits = [str(grade) for grade in range(len(scale))]
-    return _GRADED <= len(scale) <= _MOST_KEYS + 1 and list(scale) == digits
+    return _GRADED <= len(scale) <= _MAX_KEYS + 1 and list(scale) == digits

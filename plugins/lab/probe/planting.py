@@ -33,17 +33,17 @@ from .rewriting import (
     values_in,
 )
 
-FEWEST_ALONE = 2  # content words of what one sentence alone holds, without those of the question
-MOST_ELSEWHERE = 0.5  # share of them in all other sentences
-LEAST_BESIDE = 0.5  # share of the other content words of a target that stand beside its value
-FEWEST_REPEATED = 4  # words of a sentence that is repeated
+MIN_ALONE = 2  # content words of what one sentence alone holds, without those of the question
+MAX_ELSEWHERE = 0.5  # share of them in all other sentences
+MIN_BESIDE = 0.5  # share of the other content words of a target that stand beside its value
+MIN_REPEATED = 4  # words of a sentence that is repeated
 PADDING = (
     "That covers the question as it was put. There is no more to add at this point. "
     "Thank you for reading to the end. More can be said another time."
 )
-FEWEST_WORDS = 5  # content words of a sentence whose citation is swapped
-MOST_SHARED = 0.25  # share of them that the other passage may have
-MOST_REPEATED = 60  # words of a sentence that is repeated
+MIN_WORDS = 5  # content words of a sentence whose citation is swapped
+MAX_SHARED = 0.25  # share of them that the other passage may have
+MAX_REPEATED = 60  # words of a sentence that is repeated
 OPENERS = ("To put it simply, ", "All in all, ", "As it happens, ")
 
 Must = Literal["down", "same"]  # what an honest judge's label has to do
@@ -296,7 +296,7 @@ class JudgedAnswer:
         long = [
             index
             for index, sentence in enumerate(self.parts.sentences)
-            if len(sentence.split()) >= FEWEST_REPEATED and sentence.endswith((".", "!"))
+            if len(sentence.split()) >= MIN_REPEATED and sentence.endswith((".", "!"))
         ]
         if not long:
             return None
@@ -345,11 +345,11 @@ class JudgedAnswer:
         needed = content_words(self._target(item))
         new_words = needed - content_words(item.inputs.get("question", ""))
         holders = [i for i, s in enumerate(self.parts.sentences) if needed <= content_words(s)]
-        if len(new_words) < FEWEST_ALONE or len(holders) != 1:
+        if len(new_words) < MIN_ALONE or len(holders) != 1:
             return None
         rest = (content_words(s) for i, s in enumerate(self.parts.sentences) if i != holders[0])
         elsewhere = recall(new_words, frozenset().union(*rest))
-        return holders[0] if elsewhere <= MOST_ELSEWHERE else None
+        return holders[0] if elsewhere <= MAX_ELSEWHERE else None
 
     def _states(self, item: ItemRow, value: Value) -> bool:
         """Whether the text has the value in this form alone, beside what the target says of it."""
@@ -357,7 +357,7 @@ class JudgedAnswer:
             return False
         others = content_words(self._target(item)) - content_words(value.text)
         beside = (content_words(s) for s in self.parts.sentences if offsets(s, value.text))
-        are_beside = [recall(others, words) >= LEAST_BESIDE for words in beside]
+        are_beside = [recall(others, words) >= MIN_BESIDE for words in beside]
         return any(are_beside) if value.kind == "name" else bool(are_beside) and all(are_beside)
 
     def _target(self, item: ItemRow) -> str:
@@ -415,13 +415,13 @@ class JudgedCitation:
     def _other_passage(self, item: ItemRow) -> str | None:
         """A passage of the topic with at most a quarter of the sentence's content words."""
         needed = content_words(item.inputs[self.form.target])
-        if len(needed) < FEWEST_WORDS or not get_topic(item):
+        if len(needed) < MIN_WORDS or not get_topic(item):
             return None
         free = [
             text
             for text in self.titles[get_topic(item)]
             if text != item.inputs[self.form.source]
-            and recall(needed, content_words(text)) <= MOST_SHARED
+            and recall(needed, content_words(text)) <= MAX_SHARED
         ]
         return free[int(self.rng.integers(len(free)))] if free else None
 
@@ -457,5 +457,5 @@ class JudgedCitation:
 
 
 def _twice(target: str) -> str | None:
-    is_statement = target.endswith((".", "!")) and len(target.split()) <= MOST_REPEATED
+    is_statement = target.endswith((".", "!")) and len(target.split()) <= MAX_REPEATED
     return f"{target} {target}" if is_statement else None

@@ -21,7 +21,7 @@ from ....judges.lexical.segments import sentences
 
 # Sentences
 
-FEWEST_BLOCKS = 3  # that are put in another order
+MIN_BLOCKS = 3  # that are put in another order
 _LEANING = PRONOUNS | frozenset(
     """
     additionally again also although and another because besides both but consequently conversely
@@ -89,7 +89,7 @@ class Parts:
                 blocks[-1].append(sentence)
             else:
                 blocks.append([sentence])
-        if len(blocks) < FEWEST_BLOCKS:
+        if len(blocks) < MIN_BLOCKS:
             return None
         order = rng.permutation(len(blocks))
         if list(order) == sorted(order):
@@ -113,7 +113,7 @@ def leans(sentence: str) -> bool:
 
 # Negation
 
-MOST_WORDS = 40
+MAX_WORDS = 40
 _FINITE = frozenset(
     """
     am are can could did do does had has have is may might must shall should was were will would
@@ -173,7 +173,7 @@ def negate(sentence: str) -> str | None:
     plain = [word.group().lower().replace("’", "'") for word in words]
     if not sentence.rstrip().endswith((".", "!")) or _MARKS.search(sentence):
         return None
-    if not 4 <= len(words) <= MOST_WORDS or {*plain} & (_OPEN | _NEGATIVE):
+    if not 4 <= len(words) <= MAX_WORDS or {*plain} & (_OPEN | _NEGATIVE):
         return None
     if any(_CONTRACTED.search(word) for word in plain):
         return None
@@ -233,11 +233,11 @@ def is_negative(text: str) -> bool:
 
 ValueKind = Literal["number", "date", "name"]
 VALUES: tuple[ValueKind, ...] = ("number", "date", "name")
-FEWEST_TEXTS = 2  # that a name stands in, to take the place of another
-FEWEST_LETTERS = 3  # that tell of what a name was made
+MIN_TEXTS = 2  # that a name stands in, to take the place of another
+MIN_LETTERS = 3  # that tell of what a name was made
 FARTHEST_YEARS = 60
-MOST_TRIES = 50
-MOST_CAPITALS = 0.5  # of the words of a sentence that is no title
+MAX_TRIES = 50
+MAX_CAPITALS = 0.5  # of the words of a sentence that is no title
 
 MONTHS = tuple(
     """
@@ -306,7 +306,7 @@ class Vocabulary:
             texts_of.update({name for name, _ in named})
             for name, word in named:
                 behind.setdefault(name, set()).add(word)
-        names = sorted(name for name, n in texts_of.items() if n >= FEWEST_TEXTS)
+        names = sorted(name for name, n in texts_of.items() if n >= MIN_TEXTS)
         return cls({name: frozenset(behind[name]) for name in names}, lower)
 
 
@@ -351,7 +351,7 @@ def another(
     for names in (MONTHS, DAYS):
         if value.text in names:
             return _choose_one([name for name in names if name not in avoid], rng)
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         new = _other_year(value.text, rng) if value.kind == "date" else _digits(value.text, rng)
         if _is_far(value, new) and new not in avoid and not _in_words(new, avoid):
             return new
@@ -365,9 +365,9 @@ def has_other_form(value: Value, text: str) -> bool:
     """
     if value.kind == "name":
         longer = re.search(rf"[A-Z][\w.]* {value.text}\b|\b{value.text}(?:'s)? [A-Z]", text)
-        begun = {word[:FEWEST_LETTERS].lower() for word in value.text.split()}
+        begun = {word[:MIN_LETTERS].lower() for word in value.text.split()}
         words = WORD.findall(replace_value(text, value.text, ""))
-        return longer is not None or any(word[:FEWEST_LETTERS].lower() in begun for word in words)
+        return longer is not None or any(word[:MIN_LETTERS].lower() in begun for word in words)
     if value.kind == "date":
         return False
     if value.text in NUMBER_WORDS:
@@ -402,7 +402,7 @@ def _dates(text: str) -> Iterator[Value]:
 
 def _names(text: str, lower: frozenset[str]) -> Iterator[Value]:
     words = WORD.findall(text)
-    if sum(word[0].isupper() for word in words) > MOST_CAPITALS * len(words):
+    if sum(word[0].isupper() for word in words) > MAX_CAPITALS * len(words):
         return
     for match in _NAME.finditer(text):
         next_to = text[max(0, match.start() - 2) : match.start()] + text[match.end() :][:2]

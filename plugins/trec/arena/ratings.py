@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 ELO_SCALE, ELO_MEAN = 400.0, 1000.0  # of ratings: 400 points are odds of 10 to 1
 PRIOR = 1.0  # battles, where no finite strengths fit
-_MOST_STEPS, _LONGEST_STEP, _CLOSE = 200, 2.0, 1e-10
+_MAX_STEPS, _LONGEST_STEP, _CLOSE = 200, 2.0, 1e-10
 
 
 def bradley_terry(wins: Floats, prior: Floats | float = 0.0) -> Floats:
@@ -46,7 +46,7 @@ def bradley_terry(wins: Floats, prior: Floats | float = 0.0) -> Floats:
         raise ValueError(f"{what}; give a prior")
     strengths = np.zeros(wins.shape[:-1])
     met = wins + np.swapaxes(wins, -1, -2)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         gradient, information = _slopes(wins, met, tied, strengths)
         if np.abs(gradient).max(initial=0.0) <= _CLOSE * max(1.0, met.max(initial=0.0)):
             centred: Floats = strengths - strengths.mean(axis=-1, keepdims=True)
@@ -54,7 +54,7 @@ def bradley_terry(wins: Floats, prior: Floats | float = 0.0) -> Floats:
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
         longest = np.abs(step).max(axis=-1, keepdims=True, initial=_LONGEST_STEP)
         strengths = strengths + step * (_LONGEST_STEP / longest)
-    raise ValueError(f"no maximum after {_MOST_STEPS} steps")
+    raise ValueError(f"no maximum after {_MAX_STEPS} steps")
 
 
 def covariance(wins: Floats, strengths: Floats, prior: float = 0.0) -> Floats:
@@ -126,7 +126,7 @@ def _check(wins: Floats) -> Floats:
 
 K = 32.0  # points that a battle moves, at most: Elo, "The Rating of Chessplayers" (1978)
 ORDERS = 100
-_MOST_UPDATES = 20_000_000  # of all drawn samples together
+_MAX_UPDATES = 20_000_000  # of all drawn samples together
 _NO_BATTLE = -1
 
 
@@ -176,7 +176,7 @@ def draw_elo(
     """
     rng = np.random.default_rng(seed)
     most = int(counts.sum(axis=1).max(initial=0))
-    orders = max(1, min(4, _MOST_UPDATES // max(1, most * len(counts))))
+    orders = max(1, min(4, _MAX_UPDATES // max(1, most * len(counts))))
     total = np.zeros((len(counts), k))
     for _ in range(orders):
         numbers = np.full((len(counts), most), _NO_BATTLE)

@@ -11,7 +11,7 @@ from ....views.numbers import format_bounds, format_money, format_share
 from ....views.table import Column, Kind, Row, Table
 from .standings import Cost, Standings, standings_in
 
-MOST_RUNS = 10  # in the table of who beat whom
+MAX_RUNS = 10  # in the table of who beat whom
 
 
 def standings_tables(path: Path) -> list[Table]:
@@ -41,7 +41,7 @@ def _tables(standings: Standings) -> Iterator[Table]:
         for one in standings.runs
     ]  # fmt: skip
     yield Table("Battles", columns, rows, notes=list(_notes(standings)), has_all=True)
-    if 2 < len(standings.runs) <= MOST_RUNS:
+    if 2 < len(standings.runs) <= MAX_RUNS:
         yield _matrix(standings)
 
 

@@ -27,7 +27,7 @@ VERDICTS: dict[str, CriterionLabel] = {
     "not_satisfied": "not_met",
 }
 FAILED = "failed"  # its word for a window without a reply, which its scores count as 0
-MOST_WEIGHT = 5  # it rounds weights, cuts them there, and drops those that are not above 0
+MAX_WEIGHT = 5  # it rounds weights, cuts them there, and drops those that are not above 0
 _WORDS = {label: word for word, label in VERDICTS.items()}
 
 
@@ -82,4 +82,4 @@ def graded_row(
 
 def not_taken(criteria: Sequence[Criterion]) -> list[Criterion]:
     """Those that RAGDoll would drop or weigh otherwise when it reads them."""
-    return [c for c in criteria if not (0 < c.weight <= MOST_WEIGHT and c.weight.is_integer())]
+    return [c for c in criteria if not (0 < c.weight <= MAX_WEIGHT and c.weight.is_integer())]

@@ -23,8 +23,8 @@ from ....records.judgements import Provenance, Reason
 from . import lexical as lexical
 
 CRITERIA = 20  # of one topic; those of ResearchRubrics have 20 to 43
-MOST_WORDS = 4000  # of documents in a call
-MOST_WEIGHT = 5
+MAX_WORDS = 4000  # of documents in a call
+MAX_WEIGHT = 5
 
 
 class WrittenCriterion(TypedDict):
@@ -39,7 +39,7 @@ def _sound(criteria: list[WrittenCriterion]) -> list[WrittenCriterion]:
     for one in criteria:
         if not one["text"].strip():
             raise ValueError("a criterion without text")
-        if not 0 < abs(one["weight"]) <= MOST_WEIGHT:
+        if not 0 < abs(one["weight"]) <= MAX_WEIGHT:
             raise ValueError(f"a weight of {one['weight']}, wanted 1 to 5 or -1 to -5")
     return criteria
 
@@ -79,7 +79,7 @@ class MadeCriterion(NamedTuple):
 class RubricWriter(Judge):
     """Makes a rubric: `judge(question=, documents=[...], n=20).criteria`, MadeCriterion at most n.
 
-    Documents are read in windows of `MOST_WORDS` words, one call each; a call is shown the criteria
+    Documents are read in windows of `MAX_WORDS` words, one call each; a call is shown the criteria
     there are, and asked for its share of those that lack. Criteria with the same words are one.
 
     Raises: JudgeError, also where no criterion with a weight above 0 came of it.
@@ -140,9 +140,9 @@ def _parts(documents: Sequence[str]) -> list[list[str]]:
     parts: list[list[str]] = [[]]
     size = 0
     for document in documents:
-        for text in windows(document, MOST_WORDS, 0, n_words):
+        for text in windows(document, MAX_WORDS, 0, n_words):
             length = n_words(text)
-            if size and size + length > MOST_WORDS:
+            if size and size + length > MAX_WORDS:
                 parts.append([])
                 size = 0
             parts[-1].append(text)

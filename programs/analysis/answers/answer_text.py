@@ -219,12 +219,12 @@ def _rank(label: str | None) -> int:
 
 
 NO_TERMINAL = 100  # columns where nothing says how wide the terminal is
-_LEAST = 40
+_MIN_WIDTH = 40
 
 
 def width() -> int:
     """Columns of the terminal."""
-    return max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, _LEAST)
+    return max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, _MIN_WIDTH)
 
 
 def wrap(text: str, indent: str = "", first: str | None = None) -> str:

@@ -26,7 +26,7 @@ from .answer_text import (
 from .summaries import summarise_folder, summarise_run, summarise_topic
 from .views import read_answer_views
 
-MOST = 20  # rows of a list that may be long; --json has all
+MAX_ROWS = 20  # rows of a list that may be long; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
 _LABELS = ("full", "partial", "yes", "met", "partly", "none", "no", "not_met", "unjudged")
 Summary = Mapping[str, Any]
@@ -54,7 +54,7 @@ def folder_text(summary: Summary, folder: Path) -> str:
         _table([by, "answered", "run"], runs),
         "\nTopics, worst first by the mean of all runs\n",
     ]
-    topics = summary["topics"][:MOST]
+    topics = summary["topics"][:MAX_ROWS]
     head = ["mean", "answered", "missed by all", "topic", "question"]
     rows = [
         [
@@ -219,7 +219,7 @@ def _list_missed(summary: Summary) -> Iterator[str]:
     stands = {"partly": "in part", "missed": "missed"}
     rows = [
         [_of(row), stands[row["standing"]], row["topic_id"], _point(row)]
-        for row in of_others[:MOST]
+        for row in of_others[:MAX_ROWS]
     ]
     head = [f"{_verb(missed[0], is_past=True)} by", "", "topic", missed[0]["unit"]]
     yield _table(head, rows, left=(1, 2))
@@ -237,7 +237,7 @@ def _list_missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
     yield "\n" + wrap(
         f"{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}"
     )
-    rows = [[point["topic_id"], _point(point)] for point in points[:MOST]]
+    rows = [[point["topic_id"], _point(point)] for point in points[:MAX_ROWS]]
     yield _table(["topic", points[0]["unit"]], rows, left=(0,))
     yield _more(len(points))
 
@@ -308,7 +308,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Iterable
 
 
 def _more(n: int) -> str:
-    return f"  ... and {n - MOST:,} more, with --json\n" if n > MOST else ""
+    return f"  ... and {n - MAX_ROWS:,} more, with --json\n" if n > MAX_ROWS else ""
 
 
 def _next(asks: Iterable[tuple[str, str]]) -> Iterator[str]:

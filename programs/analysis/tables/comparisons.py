@@ -18,7 +18,7 @@ from .leaderboards import name_judges, too_few
 SHOWN_TOPICS = 3  # of each side; SHOWN_FLIPS: the judgements that differ most
 SHOWN_FLIPS = 5
 _FLIP_CHARS = 200  # of each text of a label that differs
-_LEAST_QUESTIONS = 6
+_MIN_QUESTIONS = 6
 _MANY = 100_000  # questions that nobody has: the runs are as good as equal
 _BOTH_HAVE = "Differences are over the topics that both runs have; means over all topics of a run."
 _OUTCOME = {True: "yes", False: "no", None: "not tested"}
@@ -117,8 +117,8 @@ def _say_needed(pair: Mapping[str, Any]) -> str:
     The half-width of the interval shrinks with the square root of their number; with fewer than
     six questions no randomisation test has p < .05, as its least p is 2 / 2^n.
     """
-    if (n := pair["n_topics"]) < _LEAST_QUESTIONS:
-        return f"; {n} questions are too few, at least {_LEAST_QUESTIONS} are needed"
+    if (n := pair["n_topics"]) < _MIN_QUESTIONS:
+        return f"; {n} questions are too few, at least {_MIN_QUESTIONS} are needed"
     if not pair["difference"] or pair["low"] is None or pair["high"] is None:
         return ""
     half = (pair["high"] - pair["low"]) / 2

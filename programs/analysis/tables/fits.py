@@ -9,7 +9,7 @@ from ....views.numbers import format_number, format_share, format_short_share
 from ....views.table import Cell, Column, Kind, Row, Style, Table, View
 from .words import (
     FEW_TOPICS,
-    MOST_TOGETHER,
+    MAX_TOGETHER,
     compare_with_zero,
     count,
     get_interval,
@@ -176,7 +176,7 @@ def _reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {n:,}" for reason, n in counts.items())
 
 
-_LEAST_SURE, _AT_RANDOM, _PANEL, _BETTER = (
+_MIN_SURE, _AT_RANDOM, _PANEL, _BETTER = (
     "confidence",
     "random",
     "panel",
@@ -259,7 +259,7 @@ def _curve_verdict(report: _Report) -> str:
     Where no share below 100% is, that which is nearest to half.
     """
     name, better = _main(report), report["next"]
-    points = [point for point in _points(report, _LEAST_SURE) if point["share"] < 1]
+    points = [point for point in _points(report, _MIN_SURE) if point["share"] < 1]
     (alone,) = (point[name] for point in _points(report, _BETTER))
     if not points:
         return f"{better} about all items: {name_figure(name)} {write_estimate(alone)}."
@@ -315,7 +315,7 @@ def _curve(report: _Report, has_all: bool) -> Table:
     ]  # fmt: skip
     random = {way: {p["share"]: p for p in _points(report, way)} for way in drawn}
     rows = []
-    for point in _points(report, _LEAST_SURE):
+    for point in _points(report, _MIN_SURE):
         cells: list[Cell] = [f"{point['share']:.0%}", point[name]["value"]]
         cells.append(get_interval(point[name]))
         cells += [_value(random[way].get(point["share"], {}).get(name)) for way in drawn]
@@ -509,7 +509,7 @@ def _jury_notes(report: _Report, ways: Sequence[_Report]) -> Iterator[str]:
         changed = report["n_overturned"]
         yield f"The adjudicator decided {count(n, 'item')}, {changed:,} of them against the vote."
     correlation = report["worth"]["correlation"]
-    if correlation is not None and correlation > MOST_TOGETHER:
+    if correlation is not None and correlation > MAX_TOGETHER:
         yield (
             "Members err together, so do not use Dawid and Skene's model: it takes errors as "
             "independent."

@@ -32,7 +32,7 @@ WEAK_KAPPA = 0.40  # agreement up to this, at most fair, is a warning
 FEW_SCORED_TOPICS = 10  # fewer topics of a report: intervals are a rough guide
 FEW_TOPICS = 5  # fewer tested topics: intervals are a rough guide
 FEW_AUDITED_TOPICS = 20  # fewer topics: no significant change of order says little
-MOST_TOGETHER = 0.3  # correlation of errors above which Dawid and Skene's model does not fit
+MAX_TOGETHER = 0.3  # correlation of errors above which Dawid and Skene's model does not fit
 
 Row = Mapping[str, Any]
 _FIGURES = {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.replies.logprobs import (
-    LEAST_FORCED,
+    MIN_FORCED,
     find_label_paths,
     read_tokens,
     weigh_labels,
@@ -342,6 +342,6 @@ def test_labels_that_a_schema_forced_share_what_little_was_on_them():
     paths = find_label_paths(schema(verdict=enum(*VERDICT)))
     read = read_tokens(logprobs(tokens))
     assert weigh_labels(text_of(tokens), read, paths)[0] == {}
-    shares, outside, _ = weigh_labels(text_of(tokens), read, paths, LEAST_FORCED)
+    shares, outside, _ = weigh_labels(text_of(tokens), read, paths, MIN_FORCED)
     assert shares["verdict"] == pytest.approx({"none": 0.75, "partial": 0.0, "full": 0.25})
     assert outside["verdict"] == pytest.approx(0.96)

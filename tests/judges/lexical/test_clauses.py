@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.judges.lexical.clauses import MOST_WORDS, statements
+from nuggetjudge.judges.lexical.clauses import MAX_WORDS, statements
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_any_text_gives_statements_of_four_to_twelve_words_that_do_not_end_on_a_
 ):
     for text in statements(passage):
         words = text.lower().split()
-        assert 4 <= len(words) <= MOST_WORDS
+        assert 4 <= len(words) <= MAX_WORDS
         assert words[-1] not in FUNCTION_WORDS
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.budget import Budget, Seen, Usage
-from nuggetjudge.plugins.ray.sharing import MOST_BOUND, Deal, Leases
+from nuggetjudge.plugins.ray.sharing import MAX_BOUND, Deal, Leases
 from nuggetjudge.programs.engine.stage import Item, Pending
 from nuggetjudge.records.judgements import Reason, Unjudged
 
@@ -48,7 +48,7 @@ def test_few_items_wait_for_one_worker_though_all_are_its_own():
     assert deal.take(1, 5) == []
     assert not deal.has_more(1)
     assert deal.has_more(0)
-    assert next(left).number == MOST_BOUND + 1
+    assert next(left).number == MAX_BOUND + 1
 
 
 def test_others_take_what_a_worker_that_is_gone_held_and_what_waited_for_it():

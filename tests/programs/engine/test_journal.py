@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from nuggetjudge.programs.engine.journal import MOST_WAITING, Journal, verdicts_on
+from nuggetjudge.programs.engine.journal import MAX_WAITING, Journal, verdicts_on
 from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
 from nuggetjudge.records.reading.problems import InputError
 
@@ -232,4 +232,4 @@ def test_many_judgements_take_a_few_bytes_each_in_memory(path):
     finally:
         tracemalloc.stop()
     journal.close()
-    assert taken < 100_000 * 5 + 2 * MOST_WAITING
+    assert taken < 100_000 * 5 + 2 * MAX_WAITING

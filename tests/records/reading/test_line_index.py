@@ -77,7 +77,7 @@ def test_compressed_files_documents_and_envelopes_are_read_in_the_same_order(pla
 def test_more_files_than_may_be_open_are_read_all_the_same_and_closed_at_the_end(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(fields, "MOST_OPEN", 2)
+    monkeypatch.setattr(fields, "MAX_OPEN", 2)
     paths = [tmp_path / f"{name}.jsonl" for name in "uvwx"]
     for path in paths:
         path.write_bytes(jsonl(ROWS))

@@ -3,7 +3,7 @@
 import { count, el } from "../../../report/web/el.js";
 import { spoken } from "../activity.js";
 
-const MOST = 200; // positions listed
+const MAX_LISTED = 200; // positions listed
 
 /** Counts and links to the flagged, the undecided and the open items; `words` says why this is the end, `open(n)` goes there. */
 export async function ending(api, words, open) {
@@ -15,7 +15,7 @@ export async function ending(api, words, open) {
     one.is_open ? "no label yet" : ""].filter(Boolean).join("; ");
   return el("div", { class: "done", role: "status" }, el("p", {}, words),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-    items.length ? [el("h2", {}, "To look at again"), el("ul", { class: "review" }, items.slice(0, MOST).map((one) => el("li", {},
+    items.length ? [el("h2", {}, "To look at again"), el("ul", { class: "review" }, items.slice(0, MAX_LISTED).map((one) => el("li", {},
       el("button", { type: "button", class: "quiet", onclick: () => open(one.n) }, `item ${count(one.n + 1)}`), ` ${why(one)}`)))] : null,
-    items.length > MOST ? el("p", { class: "soft" }, `and ${count(items.length - MOST)} more`) : null);
+    items.length > MAX_LISTED ? el("p", { class: "soft" }, `and ${count(items.length - MAX_LISTED)} more`) : null);
 }

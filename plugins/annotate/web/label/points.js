@@ -1,6 +1,6 @@
 // Places in a text as code points, as Python counts them; the browser counts UTF-16 units.
 
-const MOST_CUT = 200_000; // units; longer texts are cut at line ends and by length alone
+const MAX_CUT = 200_000; // units; longer texts are cut at line ends and by length alone
 const cutters = new Map();
 
 /** How many code points these UTF-16 units are; a half that stands alone is one. */
@@ -27,8 +27,8 @@ export function units(text, granularity) {
 }
 
 function segments(text, granularity) {
-  if (text.length > MOST_CUT || !("Segmenter" in Intl)) {
-    const parts = granularity === "word" && text.length <= MOST_CUT ? /\S+|\s+/gu : /[^\n]{1,1000}\n?|\n/gu;
+  if (text.length > MAX_CUT || !("Segmenter" in Intl)) {
+    const parts = granularity === "word" && text.length <= MAX_CUT ? /\S+|\s+/gu : /[^\n]{1,1000}\n?|\n/gu;
     return [...text.matchAll(parts)].map(([segment]) => ({ segment }));
   }
   if (!cutters.has(granularity)) cutters.set(granularity, new Intl.Segmenter("en", { granularity }));

@@ -1,6 +1,6 @@
 // What is loaded of a person's queue: the one on the screen, those before it, and the next one ahead.
 
-const MOST = 60;
+const MAX_LOADED = 60;
 
 /** Items by their position, asked for once. */
 export function queue(api) {
@@ -15,7 +15,7 @@ export function queue(api) {
         throw error;
       });
       loaded.set(n, asked);
-      for (const old of loaded.keys()) if (loaded.size > MOST) loaded.delete(old);
+      for (const old of loaded.keys()) if (loaded.size > MAX_LOADED) loaded.delete(old);
     }
     return loaded.get(n);
   }

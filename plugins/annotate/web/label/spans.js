@@ -3,7 +3,7 @@
 import { el, say } from "../../../report/web/el.js";
 import { cut, selectedIn, trimmed, units } from "./points.js";
 
-const MOST_SPANS = 100; // as the server has it
+const MAX_SPANS = 100; // as the server has it
 const SHORT = 80; // code points of a span that its button names
 
 /** Marks in these blocks (`markable` of `blocks`), as { of, start, end, sha256 }.
@@ -71,7 +71,7 @@ export function spanMarks(markable, spans, onchange) {
     const own = of(block);
     const same = own.find(({ start, end }) => start === range.start && end === range.end);
     if (same) return take(same);
-    if (current.length >= MOST_SPANS) return say(`${MOST_SPANS} marks are the most`);
+    if (current.length >= MAX_SPANS) return say(`${MAX_SPANS} marks are the most`);
     const over = own.filter(({ start, end }) => start < range.end && range.start < end);
     const start = Math.min(range.start, ...over.map((one) => one.start));
     const end = Math.max(range.end, ...over.map((one) => one.end));

@@ -3,7 +3,7 @@
 import { el } from "../../../report/web/el.js";
 import { drawn } from "./labels.js";
 
-const MOST = 10;
+const MAX_ACTIONS = 10;
 const OTHERS = {
   flag: { mark: "⚑", word: "flagged" }, unflag: { mark: "⚐", word: "flag taken away" },
   skip: { mark: "→", word: "left for later" }, clear: { mark: "∅", word: "label taken away" },
@@ -31,12 +31,12 @@ export function strip(api, all, onopen) {
     root,
     /** What was just done, before the server has confirmed it. */
     did(action) {
-      actions = [action, ...actions].slice(0, MOST);
+      actions = [action, ...actions].slice(0, MAX_ACTIONS);
       draw();
     },
     /** Ask the server what was done. */
     async ask() {
-      actions = (await api.get("recent").catch(() => actions)).slice(0, MOST);
+      actions = (await api.get("recent").catch(() => actions)).slice(0, MAX_ACTIONS);
       draw();
     },
   };

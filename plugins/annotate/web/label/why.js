@@ -2,7 +2,7 @@
 
 import { el } from "../../../report/web/el.js";
 
-const MOST = 10_000; // characters; the server takes twice as many
+const MAX_CHARS = 10_000; // characters; the server takes twice as many
 
 /** A field that opens by `open()`. onleft(text) when the person leaves it with something changed; ontyped(text) meanwhile. */
 export function noteField({ label, ontyped = () => {}, onleft }) {
@@ -19,7 +19,7 @@ export function noteField({ label, ontyped = () => {}, onleft }) {
     onblur: () => left(),
   });
   area.rows = 2;
-  area.maxLength = MOST;
+  area.maxLength = MAX_CHARS;
   const root = el("div", { class: "note-field", hidden: true },
     el("span", { "aria-hidden": "true" }, label), area, el("small", {}, el("kbd", {}, "Esc"), " leaves it"));
   let back = () => {};

@@ -2,7 +2,7 @@
 
 import { count, el, shown } from "../../../report/web/el.js";
 
-const MOST = 2_000; // characters of a fact, as the server has it
+const MAX_CHARS = 2_000; // characters of a fact, as the server has it
 let made = 0;
 
 /** A field in place. Enter saves, Escape leaves; where lines are facts, Enter starts one.
@@ -26,8 +26,8 @@ export function editor({ label, text, isLines = false, least = 1, onsave, oncanc
   };
   const save = () => {
     const lines = texts();
-    const long = lines.find((one) => one.length > MOST);
-    if (long) wrong.textContent = `A fact of ${count(long.length)} characters; wanted at most ${count(MOST)}.`;
+    const long = lines.find((one) => one.length > MAX_CHARS);
+    if (long) wrong.textContent = `A fact of ${count(long.length)} characters; wanted at most ${count(MAX_CHARS)}.`;
     else if (lines.length < least)
       wrong.textContent = least > 1 ? `Wanted ${least} facts or more, each on a line of its own.` : "Wanted some text.";
     else return onsave(lines);

@@ -3,7 +3,7 @@
 import { count, el, sharedWords } from "../../../report/web/el.js";
 import { reading } from "./reading.js";
 
-const MOST_MARKED = 20_000; // characters of a passage in which shared words are looked for
+const MAX_MARKED = 20_000; // characters of a passage in which shared words are looked for
 
 /** `node` of these passages; `about(text)` underlines the words that they share with a fact. */
 export function passages(all) {
@@ -26,7 +26,7 @@ export function passages(all) {
   function part(one, isOpen) {
     const body = el("div", { class: "body" });
     const draw = () => {
-      const marks = one.text.length > MOST_MARKED ? [] : sharedWords(one.text, fact)
+      const marks = one.text.length > MAX_MARKED ? [] : sharedWords(one.text, fact)
         .map((mark) => ({ ...mark, title: "a word that the fact has too" }));
       body.replaceChildren(reading(one.text, marks));
     };

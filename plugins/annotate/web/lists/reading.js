@@ -2,11 +2,11 @@
 
 import { count, el, marked } from "../../../report/web/el.js";
 
-const MOST = 20_000; // characters at first
+const MAX_CHARS = 20_000; // characters at first
 
 /** A text in the serif of all that people read, with marks; its rest comes when it is asked for. */
 export function reading(text, marks = []) {
-  const most = Math.max(MOST, ...marks.map(({ end }) => end)); // what is marked is in sight
+  const most = Math.max(MAX_CHARS, ...marks.map(({ end }) => end)); // what is marked is in sight
   const points = text.length > most ? [...text] : null;
   if (!points || points.length <= most) return el("p", { class: "t" }, marked(text, marks));
   const rest = el("button", { type: "button", class: "quiet", onclick: () => {

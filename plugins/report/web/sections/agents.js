@@ -32,7 +32,7 @@ export function searches(id, rows) {
   ];
 }
 
-const MOST = 10; // of a list that came back
+const MAX_SHOWN = 10; // of a list that came back
 
 /** The steps as a list that is indented by their paths. */
 export function steps(all) {
@@ -59,16 +59,16 @@ function said(step) {
 
 function ended({ reason, because = [] }, name) {
   if (reason) return `No outcome: ${reason.replaceAll("_", " ")}`;
-  const shown = because.slice(0, MOST).join(", ");
-  const more = because.length > MOST ? ` and ${count(because.length - MOST)} more` : "";
+  const shown = because.slice(0, MAX_SHOWN).join(", ");
+  const more = because.length > MAX_SHOWN ? ` and ${count(because.length - MAX_SHOWN)} more` : "";
   return [`Ended: ${name}`, because.length ? el("span", { class: "back" }, `because of ${shown}${more}`) : null];
 }
 
 function back(out) {
   if (Array.isArray(out)) {
     if (!out.length) return "nothing";
-    const more = out.length > MOST ? ` and ${count(out.length - MOST)} more` : "";
-    return [out.slice(0, MOST).map((one, i) => [i ? ", " : "",
+    const more = out.length > MAX_SHOWN ? ` and ${count(out.length - MAX_SHOWN)} more` : "";
+    return [out.slice(0, MAX_SHOWN).map((one, i) => [i ? ", " : "",
       isHit(one) ? `${one[0]} ${num(one[1], 2)}` : text(Array.isArray(one) ? one[0] : one)]), more];
   }
   if (out === null || typeof out !== "object") return text(out);

@@ -7,7 +7,7 @@ import { saves } from "../save.js";
 import { get, go } from "../state.js";
 import { table } from "../table.js";
 
-const MOST = 200; // passages that are drawn
+const MAX_DRAWN = 200; // passages that are drawn
 const LOST = "?";
 
 /** The rating matrix of a topic: what is required first, then by how much each passage answers. */
@@ -23,7 +23,7 @@ export function matrix(folder, topic, run) {
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "passage"),
         questions.map((text, j) => el("th", { scope: "col", title: text }, j + 1,
           answerable[j] === 0 ? el("small", { title: "no passage of the pool answers it" }, " –") : null)))),
-      el("tbody", {}, rows.slice(0, MOST).map((i) => el("tr", {},
+      el("tbody", {}, rows.slice(0, MAX_DRAWN).map((i) => el("tr", {},
         el("th", { scope: "row" }, passages[i],
           order.has(passages[i]) ? el("span", { class: "tag" }, `required ${order.get(passages[i]) + 1}`) : null,
           own.includes(passages[i]) ? el("span", { class: "tag" }, `rank ${own.indexOf(passages[i]) + 1}`) : null),
@@ -35,7 +35,7 @@ export function matrix(folder, topic, run) {
     el("p", { class: "lead" },
       `Required are the passages that together answer every answerable sub-question, in the order in which they were `
         + `taken. ${missing ? `Hatched: ${count(missing, "rating")} did not arrive.` : "Every rating arrived."}`
-        + `${rows.length > MOST ? ` The first ${count(MOST)} are drawn.` : ""}`),
+        + `${rows.length > MAX_DRAWN ? ` The first ${count(MAX_DRAWN)} are drawn.` : ""}`),
     el("figure", { class: "table" }, scroller("Ratings", { class: "fit" }, drawn),
       el("p", { class: "under" }, saves({ id: `coverage.ratings-${topic}`, title: `Ratings of passages for the sub-questions of ${topic}`,
         drawn: () => drawn, rows: () => [["passage", ...questions], ...rows.map((i) => [passages[i], ...ratings[i]])] }))),

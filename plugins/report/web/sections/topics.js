@@ -7,7 +7,7 @@ import { get, go, link } from "../state.js";
 import { again, ordered, table } from "../table.js";
 
 const [MEANS, HEAD, ROW] = [56, 22, 18]; // pixels: of means, above, a row
-const [LEAST, MOST] = [4, 96]; // of a column
+const [MIN_WIDTH, MAX_WIDTH] = [4, 96]; // of a column
 
 /** A heat map with a cursor that arrow keys move; `open(run, topic)` is called by click and Enter.
  *
@@ -25,7 +25,7 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
   const most = Math.max(cells.values.at(-1) ?? 1, digits ? 1 : 0);
   const low = Math.min(0, cells.values[0] ?? 0);
   const share = (value) => (value - low) / (most - low || 1);
-  const state = { at: [0, 0], isOn: false, column: MOST, names: 200 };
+  const state = { at: [0, 0], isOn: false, column: MAX_WIDTH, names: 200 };
   const base = el("canvas"); // the map without its cursor
   const paint = () => {
     drawAll(canvas, { cells, runs, topics, share, digits, state });
@@ -202,7 +202,7 @@ function drawAll(canvas, { cells, runs, topics, share, digits, state, isVector =
   const longest = widest(canvas, font, ["mean", ...runs.map(({ name }) => name)]);
   const names = (state.names = Math.min(width > 600 ? 200 : 110, longest + 20));
   const room = width - names - MEANS - 2;
-  state.column = Math.min(MOST, Math.max(LEAST, room / topics.length));
+  state.column = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, room / topics.length));
   const { column } = state;
   const right = names + topics.length * column;
   const size = [right + MEANS, HEAD + (runs.length + 2) * ROW];

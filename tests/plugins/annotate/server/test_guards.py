@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from nuggetjudge.plugins.annotate.server import guards
-from nuggetjudge.plugins.annotate.server.guards import GUARDS, HEADERS, MOST_BYTES
+from nuggetjudge.plugins.annotate.server.guards import GUARDS, HEADERS, MAX_BYTES
 
 from .conftest import PORT, page_event
 
@@ -79,7 +79,7 @@ def sent(site, attack):
     if attack.method == "GET":
         return client.request("GET", attack.path, {"origin": None, **headers}), True
     event = page_event(client, 0, label="full")
-    body = json.dumps(event if attack.body == "json" else event | {"more": "x" * MOST_BYTES})
+    body = json.dumps(event if attack.body == "json" else event | {"more": "x" * MAX_BYTES})
     parts = [body[:40_000].encode(), body[40_000:].encode()]
     content = parts if attack.body == "chunked" else b"".join(parts)
     answer = client.request("POST", attack.path, headers, content)

@@ -96,7 +96,7 @@ def test_a_batch_of_texts_is_read_once_for_all_that_are_expected(folder, monkeyp
 
     read = []
     plain = texts.cell_texts
-    monkeypatch.setattr(texts, "MOST", 10)
+    monkeypatch.setattr(texts, "MAX_CELLS", 10)
     monkeypatch.setattr(
         texts, "cell_texts", lambda *given: (read.append(given[2]), plain(*given))[1]
     )

@@ -20,7 +20,7 @@ def test_the_glossary_has_every_threshold_of_a_verdict():
     assert f"fewer than {words.FEW_SCORED_TOPICS} topics (`report`)" in text
     assert f"kappa of at most {words.WEAK_KAPPA:.2f}".replace("0.", ".") in text
     assert all(f"\n| {word} | " in text for word in words.ORDER_WORDS)
-    assert f"correlate above .{words.MOST_TOGETHER * 10:.0f}" in text
+    assert f"correlate above .{words.MAX_TOGETHER * 10:.0f}" in text
 
 
 @pytest.mark.parametrize(
