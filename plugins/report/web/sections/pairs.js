@@ -83,9 +83,11 @@ function verdict({ runs, n_topics: n, n_topics_all_judged: nAll, test, least_top
   );
 }
 
-/** A p-value as text. */
+/** A p-value with two digits, more where two would move it across .05; as `format_p` of views/numbers.py. */
 function chance(p) {
-  return p === null ? "–" : p < 0.0001 ? "< .0001" : num(p, 4);
+  if (p === null) return "–";
+  if (p < 0.01) return "< .01";
+  return num(p, [2, 3].find((digits) => Number(p.toFixed(digits)) < 0.05 === p < 0.05) ?? 4);
 }
 
 function byTopic(id, head, measure, first, second) {
