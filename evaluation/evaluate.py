@@ -306,10 +306,6 @@ def evaluate(
         samples = list(samples)  # read once more, for their topics
     asking = Asking(folder / FOLDER / "answered.jsonl", at_once, *_HOST.get())
     systems = _systems(samples, answer, name or name_system(answer, out), asking)
-    for system in systems:
-        if system.split() != [system]:
-            raise InputError(f"name: {system!r}, wanted one of a system without white space")
-        check_writable(system, "name")
     ids: dict[str, Any] = {"run_ids": [*systems]}
     if answer is not None and has_earlier:
         ids["topic_ids"] = list_topics(samples)
@@ -318,26 +314,18 @@ def evaluate(
         remove(asking.path)
     citing = Citing()
     with NewFiles(folder) as files:
-        data: dict[str, Any]
         if judge is not None:
             named = write_judge(judge, files.folder)
             data = {"items": write_items(systems, named, fields, files.folder), "judge": named}
         else:
-            read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
-            data = dict(write_samples(read, files.folder, citing))
-            if has_earlier and not is_forced:
-                files.copy(BEGUN)
-            if bank is not None and use_bank(Path(bank), files.folder):
-                data["nuggets"] = files.folder / "nuggets.jsonl"
+            data = _write_samples(
+                systems, files, citing, bank, has_begun=has_earlier and not is_forced
+            )
             if not asking.n_failed:
                 check_needs(programs, {**data, **settings})
             programs = programs or choose_programs(data)
             data = select_files(programs, data)
-        if not programs:
-            why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
-            raise InputError(
-                f"samples: nothing to judge answers by, wanted {name_references()}{why}"
-            )
+        _check_chosen(programs, asking)
         options = {"program": programs, "out": folder, **get_defaults(programs, data), **settings}
         config = make_config({**files.named(data), **options})
         if has_earlier:
@@ -398,9 +386,29 @@ def _systems(
     name: str,
     asking: Asking,
 ) -> dict[str, Samples]:
-    """The samples of each system, which functions make as they are read."""
-    if answer is None:
-        return group_by_system(samples, name)
+    """The samples of each system, which functions make as they are read.
+
+    Raises: InputError for a name of a system that cannot be written into a file.
+    """
+    systems = (
+        group_by_system(samples, name)
+        if answer is None
+        else _ask_for_samples(samples, answer, name, asking)
+    )
+    for system in systems:
+        if system.split() != [system]:
+            raise InputError(f"name: {system!r}, wanted one of a system without white space")
+        check_writable(system, "name")
+    return systems
+
+
+def _ask_for_samples(
+    samples: Samples | Mapping[str, Samples],
+    answer: Answering | Mapping[str, Answering],
+    name: str,
+    asking: Asking,
+) -> dict[str, Samples]:
+    """The samples that each function makes of the questions, as they are read."""
     if asking.at_once < 1:
         raise ValueError(f"at_once must be 1 or more, got {asking.at_once}")
     functions = answer if isinstance(answer, Mapping) else {name: answer}
@@ -415,6 +423,38 @@ def _systems(
         system: asking.samples(system, each, read_questions(questions))
         for system, each in asked.items()
     }
+
+
+def _write_samples(
+    systems: Mapping[str, Samples],
+    files: NewFiles,
+    citing: Citing,
+    bank: str | Path | None,
+    *,
+    has_begun: bool,
+) -> dict[str, Any]:
+    """Write the samples of each system as input files.
+
+    Args:
+        bank: a file of nuggets to use.
+        has_begun: whether an earlier evaluation into this folder is continued.
+
+    Returns: the files written, by the name of the setting that takes each.
+    """
+    read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
+    data: dict[str, Any] = dict(write_samples(read, files.folder, citing))
+    if has_begun:
+        files.copy(BEGUN)
+    if bank is not None and use_bank(Path(bank), files.folder):
+        data["nuggets"] = files.folder / "nuggets.jsonl"
+    return data
+
+
+def _check_chosen(programs: Sequence[str], asking: Asking) -> None:
+    """Raise InputError if the samples have nothing that a program could judge."""
+    if not programs:
+        why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
+        raise InputError(f"samples: nothing to judge answers by, wanted {name_references()}{why}")
 
 
 def _doubts(result: Result, asking: Asking, citing: Citing) -> Iterator[str]:

@@ -157,28 +157,14 @@ def alpha_ndcg(
     >>> round(alpha_ndcg([other, s1, s1], [s1, s1, s2], k=3).value, 4)
     0.4683
     """
-    if k < 0:
-        raise ValueError(f"k is {k}, wanted >= 0")
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha is {alpha}, wanted 0 to 1")
-    ranked, judged = answers(context, eta)[:k], answers(pool, eta)
-    if ranked.shape[1] != judged.shape[1]:
-        raise ValueError(
-            f"{ranked.shape[1]} questions of the context, {judged.shape[1]} of the pool"
-        )
-    wanted = some(judged) if answerable is None else np.asarray(answerable, dtype=np.float64)
-    if wanted.shape != judged.shape[1:]:
-        raise ValueError(f"answerable has shape {wanted.shape}, the ratings {judged.shape}")
+    ranked, judged, wanted = _check_ratings(context, pool, answerable, k, alpha, eta)
     subtopics, may_be = wanted == 1, wanted != 0
     sure, may = (judged == 1) & subtopics, (judged != 0) & may_be
     known = ~np.isnan(ranked)
     n = int(known[:, subtopics].sum())
     n_unjudged = int((~known)[:, may_be].sum()) + int(np.isnan(judged[:, may_be]).sum())
     n_unjudged += int((np.isnan(wanted) & ~np.isnan(judged).any(axis=0)).sum())
-    if not k or not may_be.any():
-        return Value(None, n, 0, None, None)
-
-    if not may.any():
+    if not k or not may.any():
         return Value(None, n, 0, None, None)
     hits, possible = (ranked == 1) & subtopics, (ranked != 0) & may_be
     ideal, value = _ideal(sure, k, alpha), None
@@ -191,6 +177,35 @@ def alpha_ndcg(
     if value is not None:  # the last bit of a division may say that low > value
         low, high = min(low, value), max(high, value)
     return Value(value, n, n_unjudged, low, high)
+
+
+def _check_ratings(
+    context: ArrayLike,
+    pool: ArrayLike,
+    answerable: ArrayLike | None,
+    k: int,
+    alpha: float,
+    eta: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Which passage answers which question, and which question is answerable.
+
+    Returns: (k or fewer, n_questions) of the context, (n_pool, n_questions) of the pool,
+        (n_questions,) answerable; 1 yes, 0 no, nan unknown.
+    Raises: ValueError for a shape, rating, k, alpha or eta out of range.
+    """
+    if k < 0:
+        raise ValueError(f"k is {k}, wanted >= 0")
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha is {alpha}, wanted 0 to 1")
+    ranked, judged = answers(context, eta)[:k], answers(pool, eta)
+    if ranked.shape[1] != judged.shape[1]:
+        raise ValueError(
+            f"{ranked.shape[1]} questions of the context, {judged.shape[1]} of the pool"
+        )
+    wanted = some(judged) if answerable is None else np.asarray(answerable, dtype=np.float64)
+    if wanted.shape != judged.shape[1:]:
+        raise ValueError(f"answerable has shape {wanted.shape}, the ratings {judged.shape}")
+    return ranked, judged, wanted
 
 
 def _dcg(hits: Marks, ranks: NDArray[np.int64], alpha: float) -> float:

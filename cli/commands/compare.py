@@ -46,7 +46,6 @@ def compare(
     """
     from ...programs.analysis.compare import compare as compare_files
     from ...programs.analysis.tables.comparisons import make_comparison_view, read_judges
-    from ...programs.engine.manifest import note_dependence
     from ..stopping import open_results
 
     if flips is not None and flips.exists():
@@ -66,18 +65,24 @@ def compare(
         level=level,
     )
     if flips is not None:
-        if comparison["compared"] == "runs":
-            raise InputError(f"--flips {flips}: runs are compared, wanted two judges")
-        _write_flips(flips, comparison["flips"])
-    is_of_judges = comparison["compared"] == "judges"
+        _write_flips(flips, comparison)
     judged_by, file = read_judges([one, *second]), "" if flips is None else str(flips)
     output.print([comparison], lambda _: make_comparison_view(comparison, judged_by, file))
     list_problems(problems)
-    notes = note_dependence([one, *second], named)
-    if is_of_judges and kind is None:
-        notes += _other_kinds(comparison["kind"], [one, *second])
-    for note in notes:
+    for note in _list_notes(comparison, [one, *second], named, kind):
         write_note(f"{note}\n")
+
+
+def _list_notes(
+    comparison: dict[str, Any], paths: list[Path], named: list[Path], kind: str | None
+) -> list[str]:
+    """What to know of the comparison: systems that saw the judge, and kinds left out."""
+    from ...programs.engine.manifest import note_dependence
+
+    notes = note_dependence(paths, named)
+    if comparison["compared"] == "judges" and kind is None:
+        notes += _other_kinds(comparison["kind"], paths)
+    return notes
 
 
 def _other_kinds(taken: str, paths: list[Path]) -> list[str]:
@@ -105,9 +110,13 @@ def _others(args: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
     return (Path(args[0]) if args else None), names
 
 
-def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
+def _write_flips(path: Path, comparison: dict[str, Any]) -> None:
+    """Write the labels that differ. Raises: InputError if runs were compared."""
     import orjson
 
     from ...records.writing import write_file
 
+    if comparison["compared"] == "runs":
+        raise InputError(f"--flips {path}: runs are compared, wanted two judges")
+    rows = comparison["flips"]
     write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +13,10 @@ from ..options import AsJson
 from ..signatures import Folder, NewFile, OptionRules
 from ..stopping import GATE_FAILED, INCOMPLETE
 from ..tables import cell, write_note, write_objects
+
+if TYPE_CHECKING:
+    from ...gates.checks import Bound
+    from ...gates.verdict import Verdict
 
 
 def gate(
@@ -50,18 +56,10 @@ def gate(
         junit: JUnit XML file, a test case a check.
         summary: Markdown file for a pull request.
     """
-    from ...gates.checks import read_bounds
-    from ...gates.verdict import format_junit, make_verdict, make_verdict_view
-    from ...gates.verdict import format_summary as markdown
-    from ...records.writing import write_file
-    from ...views.printing import print_view
+    from ...gates.verdict import make_verdict
     from ..stopping import open_results
 
-    bounds = [*read_bounds(least or (), "--min"), *read_bounds(most or (), "--max", "<=")]
-    if not bounds and baseline is None:
-        raise InputError("nothing to check: name --baseline DIR, --min or --max MEASURE=VALUE")
-    if measure and baseline is None:
-        raise InputError("--measure: is compared with a baseline; name it (--baseline DIR)")
+    bounds = _read_bounds(least or (), most or (), measure or (), has_baseline=baseline is not None)
     folders = open_results(context, [results] if baseline is None else [results, baseline])
     verdict = make_verdict(
         folders[0],
@@ -73,15 +71,40 @@ def gate(
         by=by,
         allow_missing=_share(allow_missing),
     )
+    _write_verdict(verdict, junit, summary, as_json=as_json)
+    report_verdict(verdict)
+
+
+def _read_bounds(
+    least: Sequence[str], most: Sequence[str], measures: Sequence[str], *, has_baseline: bool
+) -> list[Bound]:
+    """The bounds of --min and --max. Raises: InputError where there is nothing to check."""
+    from ...gates.checks import read_bounds
+
+    bounds = [*read_bounds(least, "--min"), *read_bounds(most, "--max", "<=")]
+    if not bounds and not has_baseline:
+        raise InputError("nothing to check: name --baseline DIR, --min or --max MEASURE=VALUE")
+    if measures and not has_baseline:
+        raise InputError("--measure: is compared with a baseline; name it (--baseline DIR)")
+    return bounds
+
+
+def _write_verdict(
+    verdict: Verdict, junit: Path | None, summary: Path | None, *, as_json: bool
+) -> None:
+    """Write the verdict to the files that were asked for, and to stdout."""
+    from ...gates.verdict import format_junit, format_summary, make_verdict_view
+    from ...records.writing import write_file
+    from ...views.printing import print_view
+
     if junit is not None:
         write_file(junit, format_junit(verdict))
     if summary is not None:
-        write_file(summary, markdown(verdict))
+        write_file(summary, format_summary(verdict))
     if as_json:
         write_objects([verdict.as_dict()])
     else:
         print_view(make_verdict_view(verdict))
-    report_verdict(verdict)
 
 
 def report_verdict(verdict: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +31,8 @@ from ..views import (
 
 if TYPE_CHECKING:
     from ...gates.checks import Bound
+    from ...programs.config.sections import Config
+    from ...programs.engine.spending import Forecast
 
 QUOTE_CHARS = 60  # of what a judge quoted
 WARNED = (NO_PROBABILITIES, WRONG_QUOTES)  # counts that are shown also without --verbose
@@ -69,46 +71,17 @@ def run(
         fail_under (MEASURE=VALUE): What each run's mean must reach, else exit 1; of one:
             RUN:MEASURE=VALUE.
     """
-    from ...backends.budget import notes_on
-    from ...programs.run import (
-        NO_MODEL,
-        forecast,
-        forecast_if_limited,
-        judge_collection,
-        models_asked,
-        names_no_model,
-    )
+    from ...programs.run import judge_collection
 
     way = printed.way
     config = given.config_of(what)
     wanted = [(name, "--measures") for name in printed.names if name != ALL]
     wanted += [(printed.sort, "--sort")] if printed.sort is not None else []
-    gates: list[Bound] = []
-    if fail_under or wanted:
-        from ...gates.checks import check_beforehand, check_measures_beforehand, read_bounds
-
-        gates = read_bounds(fail_under or (), "--fail-under")
-        check_beforehand(gates, config)
-        check_measures_beforehand(wanted, config)
+    gates = _read_gates(fail_under or (), wanted, config)
     if dry_run:
-        planned_run = forecast(config)
-        print_plan(planned_run.judges, as_json=printed.as_json)
-        if printed.as_json:
-            write_objects(planned_run.rows())
-        elif rows := planned_run.rows():
-            sys.stdout.write("\n")
-            print_view(View(tables=[make_agents_table(rows)]))
-        for line in planned_run.short_of(config):
-            write_note(f"{line}.\n")
-        _note_uncounted(config)
+        _print_dry_run(config, as_json=printed.as_json)
         return
-    if names_no_model(config):
-        write_note(f"{NO_MODEL}\n")
-    for line in () if config.run.offline else notes_on(models_asked(config)):
-        write_note(f"{line}\n")
-    expected = forecast_if_limited(config)
-    for line in expected.short_of(config) if expected is not None else ():
-        write_note(f"{line}.\n")
+    expected = _note_before(config)
     result = run_until_stopped(
         lambda: judge_collection(config, quiet=quiet, expected=expected),
         "What was judged is kept",
@@ -130,6 +103,60 @@ def run(
         from .gate import report_verdict
 
         report_verdict(make_verdict(result.folder, gates, allow_missing=config.run.allow_missing))
+
+
+def _read_gates(
+    fail_under: Sequence[str], wanted: Sequence[tuple[str, str]], config: Config
+) -> list[Bound]:
+    """Read the bounds of `--fail-under`.
+
+    Args:
+        wanted: measures to show or to sort by, each with the option that names it.
+
+    Raises: InputError for a bound or a measure that the run cannot have.
+    """
+    if not fail_under and not wanted:
+        return []
+    from ...gates.checks import check_beforehand, check_measures_beforehand, read_bounds
+
+    gates = read_bounds(fail_under, "--fail-under")
+    check_beforehand(gates, config)
+    check_measures_beforehand(wanted, config)
+    return gates
+
+
+def _print_dry_run(config: Config, *, as_json: bool) -> None:
+    """Print what a run would ask of models, and on stderr which limits it would reach."""
+    from ...programs.run import forecast
+
+    estimate = forecast(config)
+    print_plan(estimate.judges, as_json=as_json)
+    if as_json:
+        write_objects(estimate.rows())
+    elif rows := estimate.rows():
+        sys.stdout.write("\n")
+        print_view(View(tables=[make_agents_table(rows)]))
+    for line in estimate.short_of(config):
+        write_note(f"{line}.\n")
+    _note_uncounted(config)
+
+
+def _note_before(config: Config) -> Forecast | None:
+    """Note on stderr what the user should know before the run; return the estimate, if one is due.
+
+    Returns: what the run would ask, where a limit makes that worth counting; else None.
+    """
+    from ...backends.budget import notes_on
+    from ...programs.run import NO_MODEL, forecast_if_limited, models_asked, names_no_model
+
+    if names_no_model(config):
+        write_note(f"{NO_MODEL}\n")
+    for line in () if config.run.offline else notes_on(models_asked(config)):
+        write_note(f"{line}\n")
+    expected = forecast_if_limited(config)
+    for line in expected.short_of(config) if expected is not None else ():
+        write_note(f"{line}.\n")
+    return expected
 
 
 def _existing(measures: list[str], rows: Any) -> list[str]:

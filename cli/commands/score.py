@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ...records.reading.problems import InputError, Problems
-from ...views.numbers import format_given, format_short_share
 from ...views.printing import Format, print_view
-from ...views.table import Cell, Column, Kind, Row, Table, View
+from ...views.table import View
 from ..options import Level, read_where
 from ..signatures import ExistingPath
 from ..stopping import list_problems
 from ..tables import write_objects, write_rows
 from ..views import ALL, LeaderboardOutput, print_leaderboards
 
-if TYPE_CHECKING:
-    from ...metrics.inference import Interval
-    from ...programs.scoring.corrected_measure import (
-        CorrectedDifference,
-        CorrectedScore,
-        CorrectedScores,
-        Figure,
-    )
-    from ...programs.scoring.score import LabelCounts
-
 _FILES = (Format.CSV, Format.MARKDOWN)
-_MAX_LINES = 3  # of runs without a correction, one line each
-_HEADER = ("topics like these", "these topics")
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """How scores are corrected with human labels.
+
+    Args:
+        against: Run that others are compared with; else the judge's best.
+        by (NAMES): Correct scores of slices instead of runs: of length,position,rank,citations and
+            run:PATTERN.
+        half_width: Say how many labels an interval of this half-width takes.
+        ignore_other_labels: Leave out labels of topics or items that were not judged, and count
+            them.
+    """
+
+    _: KW_ONLY
+    against: str | None = None
+    by: str | None = None
+    half_width: float | None = None
+    ignore_other_labels: bool = False
+    level: Level = 0.95
+
+    def list_given(self) -> list[str]:
+        """The options that the user gave, as on the command line."""
+        options = {
+            "--against": self.against is not None,
+            "--by": self.by is not None,
+            "--half-width": self.half_width is not None,
+            "--ignore-other-labels": self.ignore_other_labels,
+        }
+        return [name for name, is_given in options.items() if is_given]
 
 
 def score(
@@ -44,11 +60,7 @@ def score(
     labels: ExistingPath | None = None,
     where: list[str] | None = None,
     counts: str | None = None,
-    against: str | None = None,
-    by: str | None = None,
-    half_width: float | None = None,
-    ignore_other_labels: bool = False,
-    level: Level = 0.95,
+    corrections: Corrections,
     printed: LeaderboardOutput,
 ) -> None:
     """Score stored judgements again, without a model, and correct the scores with human labels.
@@ -65,232 +77,104 @@ def score(
             of one field repeated, either.
         counts (FIELD): Instead of scores: how often each label was given, by this field of the
             rows.
-        against: Run that others are compared with; else the judge's best.
-        by (NAMES): Correct scores of slices instead of runs: of length,position,rank,citations and
-            run:PATTERN.
-        half_width: Say how many labels an interval of this half-width takes.
-        ignore_other_labels: Leave out labels of topics or items that were not judged, and count
-            them.
     """
-    from ...programs.scoring.score import score_path
-    from ...records.topics import read_topics
     from ..stopping import open_results
 
     named, (path,) = path, open_results(context, [path])
-    of_labels = {
-        "--against": against is not None,
-        "--by": by is not None,
-        "--half-width": half_width is not None,
-        "--ignore-other-labels": ignore_other_labels,
-    }
-    problems, way = Problems(), printed.way
-    of_boards = {"--sort": printed.sort, "--format": way in _FILES}
-    of_boards |= {} if counts is None else {"--measures": printed.measures}
-    if (labels or counts) and (idle := [name for name, is_set in of_boards.items() if is_set]):
-        what = "for leaderboards alone, wanted no --labels and no --counts"
-        raise InputError(f"{', '.join(idle)}: {what}")
-    topic_ids = list(read_topics(topics, Problems())) if topics is not None else None
-    if labels is None and (idle := [name for name, is_set in of_labels.items() if is_set]):
-        raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
+    _check_options(labels, counts, corrections, printed)
+    if counts is not None and (labels is not None or topics is not None):
+        raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
+    problems, fields = Problems(), read_where(where or ())
     if counts is not None:
-        if labels is not None or topics is not None:
-            raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
-        _print_counts(path, counts, problems, read_where(where or ()), way)
-    elif labels is None:
-        rows = score_path(path, problems, topics=topics, where=read_where(where or ()))
+        _print_counts(path, counts, problems, fields, printed.way)
+    elif labels is not None:
+        _print_corrected(path, labels, problems, fields, topics, corrections, printed)
+    else:
+        from ...programs.scoring.score import score_path
+
         print_leaderboards(
-            rows,
+            score_path(path, problems, topics=topics, where=fields),
             path,
-            way,
-            topics=topic_ids,
+            printed.way,
+            topics=_read_topic_ids(topics),
             measures=printed.names,
             sort=printed.sort,
             named=named,
             has_tables=not where,
         )
-    else:
-        from ...programs.analysis.slices import slicer
-        from ...programs.scoring.corrected import correct_scores
-
-        for n, name in enumerate(by.split(",") if by is not None else [None]):
-            corrected = correct_scores(
-                path,
-                labels,
-                problems if not n else Problems(),
-                where=read_where(where or ()),
-                topics=topics,
-                measures=[name for name in printed.names if name != ALL],
-                against=against,
-                half_width=half_width,
-                level=level,
-                ignore_others=ignore_other_labels,
-                regroup=slicer(name.strip(), path, labels, problems) if name is not None else None,
-            )
-            if way is Format.JSON:
-                write_rows(corrected.plain)
-                write_objects(_make_corrected_rows(corrected, name))
-            else:
-                if corrected.plain:
-                    print_leaderboards(corrected.plain, path, way, topics=topic_ids)
-                sys.stdout.write("\n" * bool(corrected.plain or n))
-                print_view(View(tables=list(_make_corrected_tables(corrected))))
     list_problems(problems)
+
+
+def _check_options(
+    labels: Path | None, counts: str | None, corrections: Corrections, printed: LeaderboardOutput
+) -> None:
+    """Raise InputError for options that the others leave without an effect."""
+    of_boards = {"--sort": printed.sort, "--format": printed.way in _FILES}
+    of_boards |= {} if counts is None else {"--measures": printed.measures}
+    if (labels or counts) and (idle := [name for name, is_set in of_boards.items() if is_set]):
+        what = "for leaderboards alone, wanted no --labels and no --counts"
+        raise InputError(f"{', '.join(idle)}: {what}")
+    if labels is None and (idle := corrections.list_given()):
+        raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
+
+
+def _read_topic_ids(path: Path | None) -> list[str] | None:
+    from ...records.topics import read_topics
+
+    return list(read_topics(path, Problems())) if path is not None else None
 
 
 def _print_counts(
     path: Path, counts: str, problems: Problems, where: Mapping[str, list[str]], way: Format
 ) -> None:
-    """How often each label was given, by a field of the rows."""
+    """Print how often each label was given, by a field of the rows."""
+    from ...programs.analysis.tables.scores import make_count_tables
     from ...programs.scoring.score import label_counts
 
     counted = label_counts(path, counts, problems, where)
     if way is Format.JSON:
         write_objects(count.as_dict() for count in counted)
     else:
-        print_view(View(tables=list(_count_tables(counted, counts))))
+        print_view(View(tables=list(make_count_tables(counted, counts))))
 
 
-def _count_tables(counted: Sequence[LabelCounts], by: str) -> Iterator[Table]:
-    """A table for each thing that is labelled."""
-    for of, group in groupby(counted, key=lambda one: one.of):
-        rows = [one.as_dict() for one in group]
-        heads = ["topics", "runs", "n", *rows[0]["labels"], "unjudged"]
-        columns = [Column("value", Kind.NAME, by), *(Column(head, Kind.COUNT) for head in heads)]
-        cells = [
-            [
-                "all" if row["value"] is None else row["value"],
-                *(row["n_topics"], row["n_runs"], row["n"]),
-                *row["labels"].values(),
-                row["n_unjudged"],
-            ]
-            for row in rows
-        ]
-        yield Table(f"Labels of {of}", columns, [Row(each) for each in cells])
+def _print_corrected(
+    path: Path,
+    labels: Path,
+    problems: Problems,
+    where: Mapping[str, list[str]],
+    topics: Path | None,
+    corrections: Corrections,
+    printed: LeaderboardOutput,
+) -> None:
+    """Print scores corrected with human labels: of the runs, or of slices, one table after another.
 
+    Problems are kept once, although every kind of slice reads the same files.
+    """
+    from ...programs.analysis.slices import slicer
+    from ...programs.analysis.tables.scores import list_corrected_rows, make_corrected_tables
+    from ...programs.scoring.corrected import correct_scores
 
-def _make_corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
-    """Every row as an object; `row` says whether it is a score or a difference, `by` of slices."""
-    common = {"level": corrected.level, **({} if by is None else {"by": by.strip()})}
-    for score in corrected.scores:
-        yield {"row": "corrected", **common, **score.as_dict()}
-    for pooled in corrected.pooled:
-        yield {"row": "pooled", **common, **pooled.as_dict()}
-    for minus in corrected.differences:
-        yield {"row": "difference", **common, **minus.as_dict()}
-
-
-def _make_corrected_tables(corrected: CorrectedScores) -> Iterator[Table]:
-    """A table of scores and one of differences for each measure, with what to beware of."""
-    for measure, group in groupby(corrected.scores, key=lambda score: score.measure):
-        scores = sorted(group, key=_best_first)
-        notes = [f"{score.run_id}: {note}" for score in scores for note in score.warnings]
-        notes += _explain_missing([score for score in scores if score.reason])
-        minus = [row for row in corrected.differences if row.measure == measure]
-        if pooled := [row for row in corrected.pooled if row.measure == measure]:
-            scores += [replace(row, run_id="all runs (pooled)") for row in pooled]
-            notes += _explain_pooled(pooled[0], scores)
-        table = _scores(measure, scores, corrected)
-        yield table if minus else replace(table, notes=notes)
-        if minus:
-            yield replace(_differences(minus), notes=notes)
-
-
-def _explain_missing(scores: Sequence[CorrectedScore]) -> list[str]:
-    """Why runs have no correction: those that lack labels in one line where there are many."""
-    from ...programs.scoring.corrected_measure import MIN_LABELS
-
-    few = [score for score in scores if score.n_labels < MIN_LABELS]
-    if len(few) <= _MAX_LINES:
-        return [f"{score.run_id}: {score.reason}" for score in scores]
-    n_labels = sorted(score.n_labels for score in few)
-    missing = sum(MIN_LABELS - n for n in n_labels)
-    what = f"{len(few)} runs have {n_labels[0]} to {n_labels[-1]} labels, wanted {MIN_LABELS} each"
-    rest = [f"{score.run_id}: {score.reason}" for score in scores if score not in few]
-    return [f"{what}: label about {missing:,} more items, drawn at random from these runs", *rest]
-
-
-def _explain_pooled(pooled: CorrectedScore, scores: Sequence[CorrectedScore]) -> list[str]:
-    """What the pooled row says, and what the runs without a correction still have."""
-    what = pooled.reason or "the mean score of all runs, corrected with the labels of all of them"
-    notes = [f"all runs (pooled): {what}", *(f"all runs (pooled): {x}" for x in pooled.warnings)]
-    if any(score.corrected is None and score.plug_in is not None for score in scores):
-        what = "the judge's score without the error rates that all labels together show, which"
-        notes.append(f"error rates: {what} holds only if the judge errs alike on all runs")
-    return notes
-
-
-def _best_first(score: CorrectedScore) -> tuple[float, str]:
-    return (1.0 if score.corrected is None else -score.corrected.value, score.run_id)
-
-
-def _scores(measure: str, scores: list[CorrectedScore], corrected: CorrectedScores) -> Table:
-    first = next((score for score in scores if score.corrected is not None), scores[0])
-    aside = f"{corrected.level:.0%} intervals"
-    if first.rho is not None and first.lam is not None and first.label_saving is not None:
-        rho, lam = format_short_share(first.rho), format_short_share(first.lam)
-        aside += f"; judge and people correlate {rho}, the judge weighs {lam}"
-        aside += f" and saves {first.label_saving:.0%} of the labels"
-    is_pooled = any(row.measure == measure for row in corrected.pooled)
-    columns = [
-        Column("run", Kind.NAME), Column("judged", Kind.SHARE), *_estimate_columns("corrected"),
-        Column("labels", Kind.COUNT, optional=1), Column("items", Kind.COUNT, optional=1),
-        Column("topics", Kind.RATIO, optional=1),
-        Column("error rates", Kind.SHARE, optional=0 if is_pooled else 3),
-        *_estimate_columns("labels alone", optional=2),
-    ]  # fmt: skip
-    rows = [
-        [
-            score.run_id, score.judged, *_estimate(score.corrected), score.n_labels, score.n_items,
-            (score.n_labelled_topics, score.n_topics), score.plug_in,
-            *_estimate(score.human_only),
-        ]
-        for score in scores
-    ]  # fmt: skip
-    if any(score.expected is not None for score in scores):
-        columns.insert(2, Column("expected", Kind.SHARE))
-        for row, score in zip(rows, scores, strict=True):
-            row.insert(2, score.expected)
-    if corrected.half_width is not None:
-        wanted = f"labels for +-{format_given(corrected.half_width)}"
-        columns += [Column(f"{wanted}: {each}", Kind.COUNT, optional=1) for each in _HEADER]
-        for row, score in zip(rows, scores, strict=True):
-            row += _find_needed(score)
-    return Table(f"Corrected {measure}", columns, [Row(row) for row in rows], aside, has_all=True)
-
-
-def _differences(rows: list[CorrectedDifference]) -> Table:
-    columns = [Column("run", Kind.NAME, f"minus {rows[0].against}")]
-    columns += [Column("judged", Kind.DIFFERENCE), *_estimate_columns("corrected", is_signed=True)]
-    cells = [[row.run_id, row.judged, *_estimate(row.corrected)] for row in rows]
-    return Table("", columns, [Row(each) for each in cells], has_all=True)
-
-
-def _estimate_columns(name: str, *, optional: int = 0, is_signed: bool = False) -> list[Column]:
-    """A value, and its intervals for topics like these and for these topics."""
-    kind = Kind.DIFFERENCE if is_signed else Kind.SHARE
-    return [
-        Column(name, kind, optional=optional),
-        Column(f"{name}, {_HEADER[0]}", Kind.INTERVAL, _HEADER[0], optional, is_signed=is_signed),
-        Column(f"{name}, {_HEADER[1]}", Kind.INTERVAL, _HEADER[1], max(optional, 1),
-               is_signed=is_signed),
-    ]  # fmt: skip
-
-
-def _find_needed(score: CorrectedScore) -> list[Cell]:
-    if score.needed is None:
-        return [None, None]
-    if score.needed.like_these is None:
-        width = format_short_share(score.needed.least_half_width)
-        return [f"none: the topics alone +-{width}", score.needed.of_these]
-    return [score.needed.like_these, score.needed.of_these]
-
-
-def _estimate(estimate: Figure | None) -> list[Cell]:
-    if estimate is None:
-        return [None, None, None]
-    bounds = (estimate.like_these, estimate.of_these)
-    return [estimate.value, *map(_bounds, bounds)]
-
-
-def _bounds(interval: Interval) -> Cell:
-    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
+    by, topic_ids = corrections.by, _read_topic_ids(topics)
+    for n, name in enumerate(by.split(",") if by is not None else [None]):
+        corrected = correct_scores(
+            path,
+            labels,
+            problems if not n else Problems(),
+            where=where,
+            topics=topics,
+            measures=[name for name in printed.names if name != ALL],
+            against=corrections.against,
+            half_width=corrections.half_width,
+            level=corrections.level,
+            ignore_others=corrections.ignore_other_labels,
+            regroup=slicer(name.strip(), path, labels, problems) if name is not None else None,
+        )
+        if printed.way is Format.JSON:
+            write_rows(corrected.plain)
+            write_objects(list_corrected_rows(corrected, name))
+        else:
+            if corrected.plain:
+                print_leaderboards(corrected.plain, path, printed.way, topics=topic_ids)
+            sys.stdout.write("\n" * bool(corrected.plain or n))
+            print_view(View(tables=list(make_corrected_tables(corrected))))

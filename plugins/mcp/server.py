@@ -162,13 +162,14 @@ class JudgeServer(MCPServer[Any]):  # type: ignore[misc]
             raise type(error)(message) from error.__cause__
 
 
-def make_server(session: Session) -> MCPServer[Any]:
-    """The server of a session, with its tools."""
-    server = JudgeServer("nuggetjudge", instructions=INSTRUCTIONS, log_level="WARNING")
-    for handler in logging.getLogger().handlers:  # loggers with a level of their own too
-        handler.setLevel(logging.WARNING)
+class SessionTools:
+    """The tools of a session, each a method whose docstring the client reads."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     async def forecast(
+        self,
         config: ConfigFile | None = None,
         question: Question | None = None,
         answer: AnswerText | None = None,
@@ -179,18 +180,23 @@ def make_server(session: Session) -> MCPServer[Any]:
         """What is left of the budget; and what `evaluate` would ask with a config, or
         `judge_answer` with a question and an answer. Asks no model, costs nothing."""
         if config is not None:
-            return await with_tool_errors(tools.forecast_evaluation(session, config))
+            return await with_tool_errors(tools.forecast_evaluation(self._session, config))
         if question is None and answer is None:
-            return await with_tool_errors(session.forecast(session.name_model(session.config)))
+            return await with_tool_errors(
+                self._session.forecast(self._session.name_model(self._session.config))
+            )
         given = sample(question or "", answer or "", contexts, nuggets, key_points)
-        return await with_tool_errors(tools.forecast_answer(session, given))
+        return await with_tool_errors(tools.forecast_answer(self._session, given))
 
-    async def judge_citation(sentence: Sentence, passage: Passage, title: Title = "") -> Citation:
+    async def judge_citation(
+        self, sentence: Sentence, passage: Passage, title: Title = ""
+    ) -> Citation:
         """How far one passage backs one sentence: full, partial or none, with the judge's
         quotes. Use it to look at a single citation; judge_answer does all of an answer."""
-        return await with_tool_errors(tools.judge_citation(session, sentence, passage, title))
+        return await with_tool_errors(tools.judge_citation(self._session, sentence, passage, title))
 
     async def judge_answer(
+        self,
         question: Question,
         answer: AnswerText,
         contexts: Contexts = None,
@@ -201,9 +207,10 @@ def make_server(session: Session) -> MCPServer[Any]:
         as far as it is given something for them, with a label for each piece and what is
         missing."""
         given = sample(question, answer, contexts, nuggets, key_points)
-        return await with_tool_errors(tools.judge_answer(session, given))
+        return await with_tool_errors(tools.judge_answer(self._session, given))
 
     async def evaluate(
+        self,
         config: ConfigFile,
         ctx: Context[Any, Any],
         name: Annotated[
@@ -217,9 +224,10 @@ def make_server(session: Session) -> MCPServer[Any]:
         async def tell(done: float, message: str) -> None:
             await ctx.report_progress(done, message=message)
 
-        return await with_tool_errors(tools.evaluate(session, config, name, tell))
+        return await with_tool_errors(tools.evaluate(self._session, config, name, tell))
 
     async def compare_runs(
+        self,
         results: Results,
         run: Annotated[str, Field(description="Name of the first run.")],
         other_run: Annotated[str, Field(description="Name of the second run.")],
@@ -233,9 +241,10 @@ def make_server(session: Session) -> MCPServer[Any]:
         """Whether one run is better than another: differences tested by topic, and the
         questions that moved most."""
         given = (results, run, other_run, other_results, measures)
-        return await with_tool_errors(in_thread(lambda: tools.compare_runs(session, *given)))
+        return await with_tool_errors(in_thread(lambda: tools.compare_runs(self._session, *given)))
 
     async def explain_score(
+        self,
         results: Results,
         run: Annotated[str | None, Field(description="A run; alone: where it loses.")] = None,
         topic: Annotated[
@@ -246,11 +255,24 @@ def make_server(session: Session) -> MCPServer[Any]:
         """Why a run scores as it does: with a run and a topic the answer, sentence by sentence,
         with its labels, quotes and what it misses; with neither, what is in the results."""
         given = (results, run, topic, offset)
-        return await with_tool_errors(in_thread(lambda: tools.explain_score(session, *given)))
+        return await with_tool_errors(in_thread(lambda: tools.explain_score(self._session, *given)))
 
-    reads = (forecast, compare_runs, explain_score)
-    for tool in (forecast, judge_citation, judge_answer, evaluate, compare_runs, explain_score):
-        kind = READS if tool in reads else WRITES if tool is evaluate else ASKS
+
+def make_server(session: Session) -> MCPServer[Any]:
+    """The server of a session, with its tools."""
+    server = JudgeServer("nuggetjudge", instructions=INSTRUCTIONS, log_level="WARNING")
+    for handler in logging.getLogger().handlers:  # loggers with a level of their own too
+        handler.setLevel(logging.WARNING)
+    own = SessionTools(session)
+    kinds: dict[Callable[..., Any], ToolAnnotations] = {
+        own.forecast: READS,
+        own.judge_citation: ASKS,
+        own.judge_answer: ASKS,
+        own.evaluate: WRITES,
+        own.compare_runs: READS,
+        own.explain_score: READS,
+    }
+    for tool, kind in kinds.items():
         about = " ".join((tool.__doc__ or "").split())
         server.add_tool(tool, description=about, annotations=kind)
     return server

@@ -217,13 +217,9 @@ def retrieve(
             steps = RankingSteps(
                 config, topics, indexes, judged, required, budget, problems, quiet=quiet
             )
-            rankings = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
-            lost = {name: steps.not_made(pipeline) for name, pipeline in pipelines.items()}
-            for name, ranked in rankings.items():
-                rankings[name] = ranked | {topic: [] for topic in lost[name]}
-            return _Retrieved(judged, steps, rankings, lost, session.judge_set.identities())
+            return await _run_pipelines(pipelines, steps, judged, session)
 
-        judged, steps, rankings, lost, identities = run_session(
+        found = run_session(
             config.here(),
             find_judges(pipelines),
             judge,
@@ -233,27 +229,22 @@ def retrieve(
             judge_set=judge_set,
         )
     written = {} if budget.reached else files.runs
-    by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
+    by_step = {step: round(seconds, 3) for step, seconds in found.steps.seconds.items()}
     manifest = {
         "program": PROGRAM,
         "fingerprint": make_fingerprint(config, inputs),
         "version": importlib.metadata.version("nuggetjudge"),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
-        "judges": identities,
-        "runs": {
-            name: _counts(
-                written.get(name), of_run, steps.cut_to_nothing(pipelines[name]), lost[name]
-            )
-            for name, of_run in rankings.items()
-        },
+        "judges": found.identities,
+        "runs": found.count_runs(pipelines, written),
         "problems": problems.counts(),
-        **_calls(judged, pipelines),
+        **_calls(found.judged, pipelines),
         "limit_reached": budget.reached or None,
         "this_time": this_time(budget.usage, before, began) | {"seconds_by_step": by_step},
     }
     if written:
-        files.publish(rankings, lost, manifest)
+        files.publish(found.rankings, found.lost, manifest)
     return manifest
 
 
@@ -265,6 +256,34 @@ class _Retrieved(NamedTuple):
     rankings: dict[str, Rankings]
     lost: dict[str, dict[str, Reason]]
     identities: dict[str, Any]
+
+    def count_runs(
+        self, pipelines: Mapping[str, Sequence[Step]], written: Mapping[str, Path]
+    ) -> dict[str, Any]:
+        """The counts of each run, for the manifest; `written` has the file of each."""
+        return {
+            name: _counts(
+                written.get(name),
+                of_run,
+                self.steps.cut_to_nothing(pipelines[name]),
+                self.lost[name],
+            )
+            for name, of_run in self.rankings.items()
+        }
+
+
+async def _run_pipelines(
+    pipelines: Mapping[str, Sequence[Step]],
+    steps: RankingSteps,
+    judged: JudgedSteps,
+    session: Session,
+) -> _Retrieved:
+    """Run the pipelines one after the other; a topic without a ranking gets an empty one."""
+    rankings = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
+    lost = {name: steps.not_made(pipeline) for name, pipeline in pipelines.items()}
+    for name, ranked in rankings.items():
+        rankings[name] = ranked | {topic: [] for topic in lost[name]}
+    return _Retrieved(judged, steps, rankings, lost, session.judge_set.identities())
 
 
 def plan_retrieve(config: Config) -> list[Estimate]:
