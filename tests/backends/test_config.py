@@ -1,13 +1,19 @@
 """What may be said about a model, and what it means."""
 
+import json
+import subprocess
+import sys
 from datetime import date
 
 import pytest
 from pydantic import ValidationError
 
 from nuggetjudge.backends.config import OPENAI_BASE, ModelConfig
+from nuggetjudge.backends.errors import find_refused_part, read_error
 
 LOCAL = "http://127.0.0.1:8000/v1"
+
+
 KEY = "sk-very-secret-0123456789"
 
 
@@ -149,3 +155,169 @@ def test_the_identity_holds_what_can_change_a_reply_and_nothing_about_the_drivin
     for change in (*changes, {"logprobs": True}, {"logprobs": 5}):
         changed = ModelConfig(**{"model": "openai/x", "api_base": LOCAL} | change)
         assert changed.identity() != one.identity()
+
+
+# What an endpoint's error says it does not take, in the words of several servers.
+BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:1/v1"}
+
+
+@pytest.mark.parametrize(
+    ("message", "part"),
+    [
+        ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature"),
+        ("`temperature` is deprecated for this model.", "temperature"),
+        ("temperature is not supported with this model", "temperature"),
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
+            "max_tokens",
+        ),
+        ("max_completion_tokens: Extra inputs are not permitted", "max_completion_tokens"),
+        ('{"detail":[{"type":"extra_forbidden","loc":["body","seed"]}]} not allowed', "seed"),
+        ("Invalid value for 'top_logprobs': must be at most 5.", "top_logprobs"),
+        ("logprobs is not supported", "logprobs"),
+        ("'response_format' of type 'json_schema' is not supported here.", "response_format"),
+        ("System role not supported", "system"),
+        ("The model doesn't support system messages", "system"),
+        ("Invalid request.", ""),
+        ("The prompt is too long, and temperature is not supported", ""),
+        ("The passage says that the temperature rose.", ""),
+        ("Overloaded", ""),
+    ],
+)
+def test_an_errors_words_name_the_part_that_is_refused(message, part):
+    assert find_refused_part(message) == part
+
+
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        (b'{"error":{"message":"m","code":"c","param":"p"}}', ("c", "m", "p")),
+        (b'{"error":{"message":"m","type":"t","code":null}}', ("t", "m", "")),
+        (b'{"error":{"message":"m","param":3}}', ("", "m", "")),
+        (b'{"error":"m"}', ("", '{"error":"m"}', "")),
+        (b"<html>", ("", "<html>", "")),
+    ],
+)
+def test_errors_of_any_shape_are_read(raw, error):
+    assert read_error(raw) == error
+
+
+def test_what_a_request_calls_things_is_part_of_a_judges_identity_only_where_it_is_said():
+    """So journals of before are found by what they were."""
+    plain = ModelConfig(**BASE).identity()
+    assert not {"max_tokens_name", "system_role"} & plain.keys()
+    assert (
+        ModelConfig(**BASE, system_role="system", max_tokens_name="max_tokens").identity() == plain
+    )
+    assert ModelConfig(**BASE, system_role="user").identity() == {**plain, "system_role": "user"}
+
+
+# Importing does nothing: no file, no socket, no environment, no logging, no DSPy setting.
+WATCH = """
+import logging, os, sys
+touched = []
+def hook(event, args):
+    if event.startswith(("socket.", "sqlite3.", "subprocess.", "os.mkdir", "os.putenv")):
+        touched.append(f"{event} {args!r}"[:200])
+    if event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"):
+        touched.append(f"open {args[0]!r}")
+    if event == "open" and str(args[0]).endswith(".env"):
+        touched.append(f"open {args[0]!r}")
+import dspy, pydantic, aiohttp, diskcache  # what they do themselves is not ours
+before = dict(os.environ)
+handlers = {n: list(getattr(g, "handlers", [])) for n, g in logging.root.manager.loggerDict.items()}
+level, root = logging.root.level, list(logging.root.handlers)
+settings = dspy.settings.copy()
+sys.addaudithook(hook)
+import threading
+"""
+
+
+CHECK = """
+import json
+changed = {
+    "touched": touched,
+    "env": sorted(set(os.environ.items()) ^ set(before.items())),
+    "root": logging.root.level != level or logging.root.handlers != root,
+    "handlers": [
+        n for n, g in logging.root.manager.loggerDict.items()
+        if getattr(g, "handlers", []) != handlers.get(n, [])
+    ],
+    "dspy": {k: str(v) for k, v in dspy.settings.copy().items() if settings.get(k) is not v},
+    "threads": [t.name for t in threading.enumerate()],
+    "heavy": sorted({"litellm", "torch", "vllm", "pyserini", "openai"} & set(sys.modules)),
+}
+print(json.dumps(changed))
+"""
+
+
+NOTHING = {
+    "touched": [],
+    "env": [],
+    "root": False,
+    "handlers": [],
+    "dspy": {},
+    "threads": ["MainThread"],
+    "heavy": [],
+}
+
+
+def watched(code: str, folder: object) -> object:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{WATCH}\n{code}\n{CHECK}"],
+        cwd=str(folder),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import nuggetjudge",
+        "import nuggetjudge.backends",
+        "import nuggetjudge.judges",
+        "import nuggetjudge.backends.cache, nuggetjudge.backends.http, nuggetjudge.backends.loop",
+        "import nuggetjudge.backends.litellm_models",
+    ],
+)
+def test_importing_touches_nothing(code, tmp_path):
+    (tmp_path / ".env").write_text(
+        "OPENAI_API_KEY=planted\nOPENAI_API_BASE=http://127.0.0.1:9\n", encoding="utf-8"
+    )
+    assert watched(code, tmp_path) == NOTHING
+    assert [path.name for path in tmp_path.iterdir()] == [".env"]
+
+
+def test_opening_a_model_connects_to_nothing_and_starts_no_thread(tmp_path):
+    code = """
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+open_backend(ModelConfig(model="openai/m", api_base="http://127.0.0.1:1/v1"))
+open_backend(ModelConfig(model="lexical"))
+"""
+    assert watched(code, tmp_path) == NOTHING
+
+
+def test_the_watch_sees_what_it_watches_for(tmp_path):
+    code = """
+import socket
+os.environ["PLANTED"] = "1"
+socket.socket().close()
+open("made", "w").close()
+logging.basicConfig()
+dspy.configure(lm=dspy.utils.DummyLM([]))
+"""
+    seen = watched(code, tmp_path)
+    assert isinstance(seen, dict)
+    assert [name for name in NOTHING if seen[name] != NOTHING[name]] == [
+        "touched",
+        "env",
+        "root",
+        "dspy",
+    ]

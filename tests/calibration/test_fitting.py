@@ -5,17 +5,25 @@ import random
 
 import pytest
 from graded_labels import LABELS, support_rows, write_jsonl
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.fitting import fit_and_test
-from nuggetjudge.calibration.settings import Settings
+from nuggetjudge.calibration.prompts import optimisers
+from nuggetjudge.calibration.prompts.tasks import get_prompt
+from nuggetjudge.calibration.settings import Settings, split_folds, split_topics
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.judges.fitted import JudgeFile
+from nuggetjudge.judges.fitted import FittedPrompt, JudgeFile
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 METHODS = ("threshold", "ordinal", "isotonic", "platt", "topic")
+
+
 LEAN = {"t00": -0.25, "t01": 0.25, "t02": 0.0, "t03": -0.25, "t04": 0.25, "t05": 0.2}
+
+
 AS_TWO = {"none": "no", "partial": "no", "full": "yes"}
 
 
@@ -253,3 +261,143 @@ def test_a_prompt_is_not_searched_for_labels_that_it_cannot_give(judge, examples
         what = f"a prompt gives the labels none, partial, full, .* the scale {scale}"
         with pytest.raises(InputError, match=what):
             fit_and_test(judge, read, settings("few-shot"))
+
+
+# A judge that was fitted before is not tested on the topics that it was fitted to.
+@pytest.fixture
+def refit_examples(tmp_path, judge):
+    path = write_jsonl(tmp_path / "labels.jsonl", support_rows(n_items=12))
+    return read_examples(path, judge, Problems())
+
+
+def fit(judge, refit_examples, **settings):
+    settings = {"method": "threshold", "resamples": 0, "topic_labels": 0, **settings}
+    return fit_and_test(judge, refit_examples, Settings(**settings))
+
+
+def test_a_judge_file_names_the_topics_whose_labels_are_in_it(judge, refit_examples):
+    result = fit(judge, refit_examples)
+    (split,) = result.report["topics"]
+    assert set(result.file.fitted_on) == {*split["train"], *split["dev"]}
+    assert not set(result.file.fitted_on) & set(split["test"])
+    with_labels = fit(judge, refit_examples, method="topic", topic_labels=3)
+    assert set(with_labels.file.fitted_on) == set(refit_examples.topics)
+    assert set(fit(judge, refit_examples, folds=3).file.fitted_on) == set(refit_examples.topics)
+
+
+def test_the_same_split_again_is_fine_and_another_is_refused(judge, refit_examples):
+    before = judge.fitted(fit(judge, refit_examples).file)
+    fit(before, refit_examples)
+    for other in ({"seed": 1}, {"folds": 3}):
+        with pytest.raises(InputError, match=r"fitted to labels of .* which would be tested on"):
+            fit(before, refit_examples, **other)
+
+
+def test_demos_of_an_earlier_fit_keep_their_topics_in_the_next_file(judge, refit_examples):
+    first = fit(judge, refit_examples)
+    prompt = FittedPrompt(instructions="Go by the passage.")
+    file = first.file.model_copy(update={"prompts": {"judge": prompt}, "fitted_on": ("other",)})
+    again = fit(judge.fitted(file), refit_examples)
+    assert again.file.prompts == {"judge": prompt}
+    assert set(again.file.fitted_on) == {*first.file.fitted_on, "other"}
+
+
+# Topics drawn into train, dev and test: no topic in two, none left out, the same each time.
+TOPICS = [f"t{i}" for i in range(10)]
+
+
+NAMES = st.lists(st.text(min_size=1), min_size=2, max_size=30, unique=True)
+
+
+@given(NAMES, st.sampled_from([(0.4, 0.2, 0.4), (0.8, 0, 0.2), (0.05, 0.9, 0.05)]), st.integers(0))
+def test_each_topic_is_in_one_part_and_train_and_test_have_some(topics, shares, seed):
+    split = split_topics(topics, shares=shares, seed=seed)
+    assert sorted([*split.train, *split.dev, *split.test]) == sorted(topics)
+    assert split.train
+    assert split.test
+    assert bool(split.dev) == (shares[1] > 0 and len(topics) > 2)
+
+
+def test_neither_order_nor_repetition_changes_the_split_and_the_seed_does():
+    split = split_topics(TOPICS, seed=3)
+    assert split_topics(TOPICS[::-1] * 2, seed=3) == split
+    assert any(split_topics(TOPICS, seed=seed) != split for seed in range(3))
+
+
+@given(NAMES, st.integers(2, 40), st.integers(0))
+def test_folds_test_each_topic_once_by_all_others(topics, n_folds, seed):
+    if n_folds > len(topics):
+        with pytest.raises(ValueError, match=f"wanted 2 to {len(topics)} folds"):
+            split_folds(topics, n_folds, seed=seed)
+        return
+    folds = split_folds(topics, n_folds, seed=seed)
+    assert len(folds) == n_folds
+    assert sorted(topic for fold in folds for topic in fold.test) == sorted(topics)
+    assert all(sorted([*fold.train, *fold.test]) == sorted(topics) for fold in folds)
+    sizes = [len(fold.test) for fold in folds]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 0.5, 0), (0, 0.5, 0.5), (0.5, 0.1, 0.1), (1.2, -0.4, 0.2)]
+)
+def test_shares_that_leave_nothing_or_do_not_sum_to_one_are_refused(shares):
+    with pytest.raises(ValueError, match="wanted shares"):
+        split_topics(TOPICS, shares=shares)
+
+
+# Which items a prompt search is given, and what becomes of an earlier correction.
+@pytest.fixture
+def prompt_parts_examples(tmp_path, judge):
+    path = write_jsonl(tmp_path / "labels.jsonl", support_rows(n_items=12))
+    return read_examples(path, judge, Problems())
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """Puts a search in the optimisers' stead: notes the topics it is given, finds `prompt`."""
+    seen = {}
+
+    def install(prompt):
+        def search(judge, train, dev, **options):
+            seen.update(train={item.topic_id for item in train}, n_train=len(train))
+            seen.update(dev={item.topic_id for item in dev}, n_dev=len(dev), **options)
+            return optimisers.Optimised({judge.predictor: prompt}, 0.5, 0.6, 0.4, 1.0, 9, 2, "", 9)
+
+        monkeypatch.setattr(optimisers, "optimise", search)
+        return seen
+
+    return install
+
+
+def prompt_fit(judge, prompt_parts_examples):
+    return fit_and_test(judge, prompt_parts_examples, Settings(method="few-shot", resamples=0))
+
+
+def test_a_search_sees_train_and_dev_and_no_item_of_test(judge, prompt_parts_examples, searched):
+    seen = searched(FittedPrompt(instructions="Look."))
+    result = prompt_fit(judge, prompt_parts_examples)
+    (split,) = result.report["topics"]
+    assert seen["train"] == set(split["train"])
+    assert seen["dev"] == set(split["dev"])
+    assert seen["train"] | seen["dev"] | set(split["test"]) == set(prompt_parts_examples.topics)
+    assert seen["n_train"] + seen["n_dev"] + result.report["n_test"] == len(
+        prompt_parts_examples.items
+    )
+    assert seen["keep_calls"] == result.report["n_test"]  # one call an item, to test what is found
+
+
+def test_a_correction_goes_with_the_prompt_whose_scores_it_was_fitted_to(
+    judge, prompt_parts_examples, searched
+):
+    earlier = fit_and_test(judge, prompt_parts_examples, Settings(method="threshold", resamples=0))
+    fitted = judge.fitted(earlier.file)
+    assert fitted.correction is not None
+    searched(FittedPrompt(instructions="Look."))
+    new = prompt_fit(fitted, prompt_parts_examples)
+    assert new.file.correction is None
+    assert new.report["optimiser"]["correction_dropped"] is True
+    searched(get_prompt(getattr(fitted, fitted.predictor)))
+    same = prompt_fit(fitted, prompt_parts_examples)
+    assert same.file.correction == fitted.correction
+    assert same.report["optimiser"]["correction_dropped"] is False

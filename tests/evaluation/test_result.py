@@ -1,10 +1,13 @@
 """What a user sees of a result in a notebook: tables, pages, comparisons; from any folder."""
 
 import html
+import json
 import re
 import shutil
 import sys
+import traceback
 from pathlib import Path
+from statistics import mean
 
 import orjson
 import pytest
@@ -16,7 +19,9 @@ from nuggetjudge.evaluation.comparing import Text
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.views.numbers import format_bounds
 
-DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
+from .conftest import DEMO
+
+RESULT_DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 def cells(shown):
@@ -147,7 +152,7 @@ def test_stopped_runs_are_compared_and_held_against_people(stopped, result):
         comparison = nj.compare(stopped, runs=["complete", "thin"], measures=["V_strict"])
     whole = nj.compare(result, runs=["complete", "thin"], measures=["V_strict"])
     assert comparison["measures"] == whole["measures"]
-    labels = DEMO / "labels" / "support.jsonl"
+    labels = RESULT_DEMO / "labels" / "support.jsonl"
     with pytest.warns(UserWarning, match="my run: stopped run, partial"):
         part = nj.agree(labels, stopped)
     assert 0 < part["n"] < nj.agree(labels, result)["n"]
@@ -156,3 +161,135 @@ def test_stopped_runs_are_compared_and_held_against_people(stopped, result):
         pytest.raises(InputError, match=r"my run.*no run 'nobody'"),
     ):
         nj.compare(stopped, runs=["nobody", "thin"])
+
+
+# `nuggetjudge.compare` and `nuggetjudge.agree`: the numbers of the commands, by topic.
+def test_two_runs_are_tested_as_by_the_command(result, judge):
+    comparison = nj.compare(result, runs=["complete", "thin"], measures=["V_strict", "length"])
+    names = ("--runs", "complete,thin", "--measure", "V_strict", "--measure", "length")
+    printed = json.loads(judge("compare", result.folder, *names, "--json"))
+    assert json.loads(orjson.dumps(comparison)) == printed
+    assert comparison == result.compare(runs=["complete", "thin"], measures=["V_strict", "length"])
+
+
+def test_scores_by_topic_explain_the_means(result):
+    comparison = result.compare(runs=["complete", "thin"], measures=["V_strict"])
+    by_topic = comparison.by_topic["V_strict"]
+    assert len(by_topic) == 5
+    assert sum("thin" in cells for cells in by_topic.values()) == 4  # it did not answer one
+    (one, other), (pair,) = (comparison["measures"]["V_strict"][name] for name in ("runs", "pairs"))
+    for run in (one, other):
+        scores = [cells.get(run["run_id"], 0) for cells in by_topic.values()]
+        assert mean(scores) == pytest.approx(run["mean"])
+    differences = [cells["complete"] - cells.get("thin", 0) for cells in by_topic.values()]
+    assert mean(differences) == pytest.approx(pair["difference"])
+
+
+def test_a_comparison_shows_itself_as_tables_and_is_short_otherwise(result):
+    pair = result.compare(runs=["complete", "thin"], measures=["V_strict"])
+    for shown in (pair._repr_html_(), str(pair)):
+        assert "complete minus thin" in shown
+        assert "complete is not shown to be better than thin" in shown
+        assert "5 questions are too few" in shown.replace("\n", " ")
+    assert repr(pair) == "Comparison(runs, measures=['V_strict'])"
+    board = result.compare(measures=["V_strict"])
+    assert board._repr_html_().count("<tr>") == 1 + 4
+
+
+def test_two_judges_of_the_same_answers_are_held_against_each_other(result, other):
+    comparison = result.compare(other, kind="nuggets")
+    assert comparison["compared"] == "judges"
+    assert comparison.by_topic == {}
+    assert f"0 of {comparison['agreement']['n']:,} items another label" in str(comparison)
+    assert repr(comparison).startswith("Comparison(judges, n=258,")
+
+
+def test_people_are_held_against_a_result_as_by_the_command(result, tmp_path, judge):
+    rows = result.judgements["assignments"]
+    people = tmp_path / "people.jsonl"
+    people.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    agreement = result.agree(people)
+    assert agreement["accuracy"] == 1
+    assert agreement == nj.agree(people, result.folder)
+    assert str(agreement) == judge("agree", people, result.folder)
+    assert "<td" in agreement._repr_html_()
+    assert str(agreement).startswith("The judge agrees with people almost perfectly: ")
+    n = agreement["n"]
+    assert repr(agreement).startswith(f"Agreement(nuggets, n={n}, share of equal labels 1.00 [")
+
+
+def test_an_unknown_run_is_named_with_those_there_are(result):
+    with pytest.raises(InputError, match="no run 'best'; there is complete"):
+        result.compare(runs=["best", "thin"])
+
+
+def test_rows_that_are_left_out_are_warned_of(result, tmp_path):
+    scores = tmp_path / "scores.jsonl"
+    only_mean = {"run_id": "x", "topic_id": "all", "measure": "A", "value": 0.5}
+    scores.write_bytes((result.folder / "scores.jsonl").read_bytes() + orjson.dumps(only_mean))
+    with pytest.warns(UserWarning, match="1 no_topics"):
+        nj.compare(scores, measures=["A"])
+
+
+# In a notebook: a verdict first, tables, short reprs, and a typo that is one line.
+TYPOS = {
+    "show run": (lambda result: result.show("complte"), "complete"),
+    "show topic": (lambda result: result.show("complete", "demo-bee"), "demo-bees"),
+    "show measure": (lambda result: result.show("thin", measure="V_strit"), "V_strict"),
+    "compare runs": (lambda result: result.compare("complete", "thn"), "thin"),
+    "compare run": (lambda result: result.compare("complte"), "complete"),
+    "compare measure": (lambda result: result.compare(measures=["V_strit"]), "V_strict"),
+    "rows run": (lambda result: result.rows("complte"), "complete"),
+    "rows measure": (lambda result: result.rows("V_strit"), "V_strict"),
+    "frame": (lambda result: result.frame(runs="thn"), "thin"),
+    "agree": (lambda result: result.agree(DEMO / "labels/nuggets.csv"), "nuggets.csv"),
+    "figure kind": (lambda result: result.figure("leaderboad", "x.svg"), "leaderboard"),
+    "figure": (lambda result: result.figure("topics", "x.svg", measure="V_strit"), "V_strict"),
+}
+
+
+WHOLE = {"figure kind", "figure"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.whole] * (n in WHOLE)) for n in TYPOS]
+)
+def test_a_typo_is_one_line_with_the_nearest_name_and_no_traceback_of_ours(result, name):
+    call, meant = TYPOS[name]
+    with pytest.raises(InputError) as raised:
+        call(result)
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert "\n" not in str(raised.value)
+    assert meant in str(raised.value)
+    ours = [frame for frame in frames if "/tests/" not in frame.filename]
+    assert len(ours) <= 1, ours
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+
+
+def test_two_runs_are_compared_by_name_and_a_runs_rows_are_had_by_it(result):
+    assert result.compare("complete", "thin") == result.compare(runs=["complete", "thin"])
+    with pytest.raises(InputError, match="complete is one run; name the other one too"):
+        result.compare("complete")
+    assert {row.run_id for row in result.rows("complete")} == {"complete"}
+    assert result.rows("complete") == result.rows(runs="complete")
+
+
+def test_reprs_are_short_however_much_there_is(result):
+    shown = repr(result.judgements)
+    assert shown.splitlines()[0] == 'nuggets: 5 rows; ["nuggets"] gives them'
+    for rows in (result.judgements["nuggets"], result.scores, result.rows()):
+        lines = repr(rows).splitlines()
+        assert lines[0].startswith(f"{len(rows):,} rows; a loop or list(...) gives all, the first")
+        assert len(lines) == 4
+        assert max(map(len, lines)) <= 170
+    assert isinstance(result.judgements["nuggets"], list)
+    assert repr(result.unjudged) == "0 rows"
+
+
+def test_a_notebook_draws_intervals_beside_their_numbers(result):
+    for shown in (
+        result.compare("complete", "thin"),
+        result.agree(DEMO / "labels/nuggets.jsonl"),
+    ):
+        assert "<svg" in shown._repr_html_()

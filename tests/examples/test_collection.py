@@ -10,11 +10,23 @@ from pathlib import Path
 import pytest
 import yaml
 
+from nuggetjudge.judges import read_own_judge
+
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "demo"
+
+
 SMALL = Path(__file__).resolve().parents[1] / "collection"
+
+
 UNANSWERED = {("thin", "demo-tides"), ("thin", "demo-satnav")}
+
+
 SYSTEMS = ("complete", "factdump", "miscited", "thin")
+
+
 GAIN = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
+
+
 WEIGHT = {"full": 1.0, "partial": 0.5, "none": 0.0}
 
 
@@ -32,16 +44,30 @@ def shingles(text, size):
 
 
 TOPICS = dict(line.split("\t") for line in (FOLDER / "topics.tsv").read_text("utf-8").splitlines())
+
+
 PASSAGES = {row["docid"]: row for row in rows("passages.jsonl")}
+
+
 CANDIDATES = {row["topic_id"]: row["docids"] for row in rows("candidates.jsonl")}
+
+
 QRELS = [line.split() for line in (FOLDER / "qrels.txt").read_text("utf-8").splitlines()]
+
+
 NUGGETS = {row["qid"]: row for row in rows("nuggets.jsonl")}
+
+
 ANSWERS = {
     (row["run_id"], row["topic_id"]): row
     for path in sorted((FOLDER / "runs").glob("*.jsonl"))
     for row in rows(f"runs/{path.name}")
 }
+
+
 NUGGET_LABELS = rows("labels/nuggets.jsonl")
+
+
 SUPPORT_LABELS = rows("labels/support.jsonl")
 
 
@@ -278,3 +304,37 @@ def test_a_sentence_that_its_passage_supports_in_full_shares_words_with_it():
             claim = shingles(answer["answer"][row["sentence"]]["text"], 1)
             shared = {w for (w,) in claim & shingles(PASSAGES[row["citation"]]["text"], 1)}
             assert sum(len(word) > 3 for word in shared) >= 1, row
+
+
+# The demo's items for a judge of one's own are its cited sentences, under their human labels.
+LABELS = {"full": "yes", "partial": "partly", "none": "no"}
+
+
+def test_the_items_are_the_citations_with_their_texts_and_labels():
+    passages = {row["docid"]: row["text"] for row in rows("passages.jsonl")}
+    sentences = {
+        (row["run_id"], row["topic_id"], i): sentence["text"]
+        for path in (FOLDER / "runs").glob("*.jsonl")
+        for row in rows(f"runs/{path.name}")
+        for i, sentence in enumerate(row["answer"])
+    }
+    assert rows("labels/grounded.jsonl") == [
+        {
+            "topic_id": row["topic_id"],
+            "run_id": row["run_id"],
+            "sentence_id": row["sentence"],
+            "passage_id": row["citation"],
+            "claim": sentences[row["run_id"], row["topic_id"], row["sentence"]],
+            "source": passages[row["citation"]],
+            "label": LABELS[row["label"]],
+        }
+        for row in rows("labels/support.jsonl")
+        if row["citation"] is not None
+    ]
+
+
+def test_the_judge_takes_twelve_lines_at_most_and_gives_the_labels_of_the_items():
+    definition = read_own_judge(FOLDER / "grounded.yaml")
+    assert len((FOLDER / "grounded.yaml").read_text(encoding="utf-8").splitlines()) <= 12
+    assert set(definition.scale) == {row["label"] for row in rows("labels/grounded.jsonl")}
+    assert set(definition.inputs) < set(rows("labels/grounded.jsonl")[0])

@@ -29,22 +29,44 @@ from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.topics import read_topics
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
 FOLDER = ROOT / "examples" / "keypoints"
+
+
 README = (FOLDER / "README.md").read_text("utf-8")
+
+
 DOCS = (ROOT / "docs" / "protocols" / "keypoints.md").read_text("utf-8")
 
+
 PROBLEMS = Problems()
+
+
 TOPICS = read_topics(FOLDER / "topics.jsonl", PROBLEMS)
+
+
 DOCUMENTS = read_topic_documents(FOLDER / "documents.jsonl", PROBLEMS)
+
+
 POINTS = read_key_point_sets(FOLDER / "keypoints.jsonl", PROBLEMS)
+
+
 ANSWERS = {
     (answer.run_id, answer.topic_id): answer.text
     for path in sorted((FOLDER / "answers").iterdir())
     for answer in read_answers(path, PROBLEMS)
 }
+
+
 ENTAILMENTS = list(read_entailments(FOLDER / "labels" / "entailments.jsonl", PROBLEMS))
+
+
 CLAIMS = list(read_claims(FOLDER / "labels" / "claims.jsonl", PROBLEMS))
+
+
 LAGOON, FERRY = TOPICS
+
 
 # The count of the README: yes of key points, yes of claims, KPF.
 COUNTED = {
@@ -54,11 +76,15 @@ COUNTED = {
     ("thorough", FERRY): ((3, 4), (5, 6), 15 / 19),
     ("brief", FERRY): ((2, 4), (3, 3), 2 / 3),
 }
+
+
 MEANS = {  # over both topics; a topic without an answer is 0, and no part of KPP
     "thorough": {"KPR": 5 / 6, "KPP": 71 / 84, "KPF": (132 / 149 + 15 / 19) / 2},
     "brief": {"KPR": 3 / 8, "KPP": 1, "KPF": 8 / 15},
     "wander": {"KPR": 1 / 12, "KPP": 1 / 8, "KPF": 1 / 14},
 }
+
+
 MICRO = {"thorough": 14 / 16, "brief": 5 / 16, "wander": 2 / 16}
 
 
@@ -278,3 +304,47 @@ def test_the_lexical_judge_agrees_with_our_labels_as_the_readme_says(printed):
     verdict, agreement, flips, *_ = compared.split("\n\n")
     assert f"{verdict}\n\n{agreement}\n\n{flips}" in DOCS
     assert compared.rstrip().rpartition("\n\n")[2] in DOCS  # the ranking
+
+
+# The summaries of the example have the lengths that its README says, and its runs fit them.
+SUMMARIES_FOLDER = Path(__file__).resolve().parents[2] / "examples" / "summaries"
+
+
+def summaries_rows(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+SUMMARIES = {row["id"]: row for row in summaries_rows(SUMMARIES_FOLDER / "summaries.jsonl")}
+
+
+def test_documents_and_summaries_have_the_lengths_of_the_readme():
+    assert len(SUMMARIES) == 3
+    for row in SUMMARIES.values():
+        assert len(row["documents"]) == 4
+        assert all(150 <= len(text.split()) <= 350 for text in row["documents"])
+        assert 130 <= len(row["summary"].split()) <= 150
+
+
+def test_both_runs_rank_four_passages_for_each_topic():
+    for name in ("broad", "echo"):
+        lines = [
+            line.split()
+            for line in (SUMMARIES_FOLDER / "runs" / f"{name}.run").open(encoding="utf-8")
+        ]
+        assert Counter(topic for topic, *_ in lines) == dict.fromkeys(SUMMARIES, 4)
+        assert len({(topic, docid) for topic, _, docid, *_ in lines}) == len(lines)
+        assert {run for *_, run in lines} == {name}
+    of_others = [topic for topic, _, docid, *_ in lines if not docid.startswith(f"{topic}:")]
+    assert sorted(of_others) == ["bridge-kelvick", "tram-veldmoor"]  # in echo
+
+
+def test_summaries_answers_cite_their_references_and_count_their_words():
+    for path in sorted((SUMMARIES_FOLDER / "answers").iterdir()):
+        answers = summaries_rows(path)
+        assert [row["topic_id"] for row in answers] == list(SUMMARIES)
+        for row in answers:
+            cited = {index for sentence in row["answer"] for index in sentence["citations"]}
+            assert cited == set(range(len(row["references"])))
+            assert row["run_id"] == path.stem
+            n_words = sum(len(sentence["text"].split()) for sentence in row["answer"])
+            assert row["response_length"] == n_words

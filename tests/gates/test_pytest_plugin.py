@@ -4,8 +4,10 @@ import subprocess
 import sys
 import textwrap
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
+from processes import run
 
 import nuggetjudge as nj
 
@@ -22,6 +24,8 @@ def test_tides(judge):
     result = judge(SAMPLES, "nuggets")
     assert_judged(result).mean("V_strict") >= 0.6
 """
+
+
 MOON, SUN = "The moon pulls the sea.", "Nobody knows."
 
 
@@ -100,3 +104,16 @@ def test_every_start_of_pytest_loads_the_plugin_and_nothing_else_of_ours():
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     names = {"lazy_loader", "nuggetjudge", "nuggetjudge.gates", "nuggetjudge.gates.pytest_plugin"}
     assert set(ran.stdout.split()) == names
+
+
+# The example that docs/howto/gate.md shows, run as a user runs it.
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+def test_the_example_passes(tmp_path):
+    test = ROOT / "examples" / "loop" / "test_rag.py"
+    ran = run("-m", "pytest", "-p", "no:cacheprovider", test, "--judge-out", tmp_path, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    assert "2 passed" in ran.stdout
+    assert len(list(tmp_path.glob("*/manifest.json"))) == 3

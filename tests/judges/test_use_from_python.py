@@ -1,6 +1,8 @@
 """A judge alone: in a script, a notebook, threads, and in a program that uses DSPy itself."""
 
 import asyncio
+import copy
+import json
 import subprocess
 import sys
 import threading
@@ -9,7 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 import dspy
 import pytest
 
-from nuggetjudge.judges import SupportJudge
+from nuggetjudge.judges import (
+    ClaimExtractor,
+    JudgeFile,
+    KeyPointExtractor,
+    NuggetImportance,
+    Nuggetizer,
+    SubQuestionGenerator,
+    SupportJudge,
+)
+from nuggetjudge.judges.fitted import Correction, FittedPrompt
 
 
 @pytest.fixture
@@ -117,3 +128,180 @@ def test_a_script_that_used_a_judge_ends_by_itself():
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     )
     assert ran.stdout == "full\n"
+
+
+# Fitted judges: copies, and instructions that travel as JSON.
+NEW = "Judge as the assessors of this task do."
+
+
+COPIES = {
+    "copy.deepcopy": copy.deepcopy,
+    "judge.deepcopy": lambda judge: judge.deepcopy(),
+    "judge.reset_copy": lambda judge: judge.reset_copy(),
+}
+
+
+def reworded(judge, predictor):
+    predict = getattr(judge, predictor)
+    predict.signature = predict.signature.with_instructions(NEW)
+
+
+def system_of(received):
+    return received.body["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES.keys())
+def test_a_copy_has_its_own_instructions_and_the_same_backend(case, model, baseline_server, copied):
+    judge = case.make(model)
+    judge(**case.asked)
+    baseline = copied(judge)
+    reworded(baseline, case.predictor)
+    baseline(**case.asked)
+    judge(**case.asked)
+    assert baseline.backend is judge.backend
+    assert baseline.prompt(case.predictor) is not judge.prompt(case.predictor)
+    first, second, third = map(system_of, baseline_server.requests)
+    assert second.startswith(NEW)
+    assert first == third
+    assert NEW not in first
+
+
+def test_instructions_changed_after_a_call_are_used_by_the_next(case, model, baseline_server):
+    judge = case.make(model)
+    judge(**case.asked)
+    before = judge.prompt(case.predictor).prompt_hash()
+    reworded(judge, case.predictor)
+    judge(**case.asked)
+    assert system_of(baseline_server.requests[-1]).startswith(NEW)
+    assert judge.prompt(case.predictor).prompt_hash() != before
+
+
+def test_instructions_survive_a_trip_through_json(case, model, baseline_server):
+    fitted = case.make(model)
+    reworded(fitted, case.predictor)
+    state = json.loads(json.dumps(fitted.dump_state()))
+    fresh = case.make(model)
+    fresh(**case.asked)
+    fresh.load_state(state)
+    fresh(**case.asked)
+    assert [system_of(r).startswith(NEW) for r in baseline_server.requests] == [False, True]
+    assert fresh.prompt(case.predictor).prompt_hash() == fitted.prompt(case.predictor).prompt_hash()
+
+
+def test_demos_come_before_the_question_and_change_the_prompt_hash(case, model, baseline_server):
+    judge = case.make(model)
+    predict = getattr(judge, case.predictor)
+    predict.demos = []
+    before = judge.prompt(case.predictor).prompt_hash()
+    with dspy.context(trace=[]):
+        judge(**case.asked)
+        _, shown, outputs = dspy.settings.trace[-1]
+    predict.demos = [dspy.Example(**shown, **outputs)]
+    judge(**case.asked)
+    messages = baseline_server.requests[-1].body["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert messages[1] == messages[3]
+    assert json.loads(messages[2]["content"]) == json.loads(json.dumps(dict(outputs)))
+    assert judge.prompt(case.predictor).prompt_hash() != before
+
+
+# Judge files of judges that make lists: the prompt of the file is the one that is sent.
+MADE_FROM = {
+    Nuggetizer: {"question": "Why?", "passages": ["Rain fell.", "A dam broke."]},
+    SubQuestionGenerator: {"report": "Rain fell. A dam broke.", "n": 2},
+    KeyPointExtractor: {"question": "Why?", "documents": ["Rain fell.", "A dam broke. It hurt."]},
+    ClaimExtractor: {"answer": "Rain fell and a dam broke."},
+}
+
+
+def file_of(maker, **changes):
+    prompt = FittedPrompt(instructions="List it all.")
+    fields = {
+        "judge": maker.name,
+        "version": maker.version,
+        "model": "any",
+        "prompts": {maker.predictor: prompt},
+    }
+    return JudgeFile(**(fields | changes))
+
+
+@pytest.mark.parametrize("kind", MADE_FROM)
+def test_a_list_of_people_is_a_worked_example_that_the_judge_can_be_shown(kind):
+    judge = kind("lexical")
+    before = list(getattr(judge, judge.predictor).demos)
+    example = judge.example(MADE_FROM[kind], ["A dam broke."], {})
+    fields = getattr(judge, judge.predictor).signature.fields
+    assert example.keys() == fields.keys()
+    prompt = FittedPrompt(instructions="List it all.", demos=(example,))
+    fitted = judge.fitted(file_of(judge, prompts={judge.predictor: prompt}))
+    messages = fitted.prompt(judge.predictor).fixed
+    assert "List it all." in messages[0]["content"]
+    assert [message["role"] for message in messages[1:]] == ["user", "assistant"]
+    assert "A dam broke." in messages[-1]["content"]
+    assert getattr(judge, judge.predictor).demos == before  # the judge itself is as it was
+
+
+def test_a_worked_example_of_key_points_is_the_document_that_states_most_with_words_that_do():
+    judge = KeyPointExtractor("lexical")
+    texts = ["A dam broke.", "It hurt many.", "Nobody knows why."]
+    example = judge.example(MADE_FROM[KeyPointExtractor], texts, {"It hurt many.": ["It hurt."]})
+    assert example["document"] == "A dam broke. It hurt."
+    assert example["points"] == [
+        {"text": "A dam broke.", "spans": ["A dam broke."]},
+        {"text": "It hurt many.", "spans": ["It hurt."]},
+    ]
+
+
+@pytest.mark.parametrize("kind", MADE_FROM)
+def test_what_it_makes_is_what_a_run_keeps(kind):
+    from nuggetjudge.backends.loop import run_sync
+
+    text = "Heavy rain filled the lake in March. The old dam broke on Monday in Sennick."
+    inputs = {"question": "Why did the dam of Sennick break?", "report": text, "answer": text}
+    inputs |= {"passages": [text], "documents": [text], "n": 2}
+    judge = kind("lexical")
+    made = run_sync(judge.made(**{name: inputs[name] for name in judge.made_from}))
+    assert made
+    assert all(isinstance(each, str) and each for each in made)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"judge": "subquestions"}, "a file of the subquestions judge, wanted nuggetizer"),
+        ({"version": "0"}, "fitted to version 0 of the nuggetizer judge, this is"),
+        ({"prompts": {"make": FittedPrompt(instructions="x")}}, "the judge asks update"),
+        (
+            {"prompts": {"update": FittedPrompt(instructions="x", demos=({"topic": "y"},))}},
+            "an example has 'topic', wanted question, passages",
+        ),
+        (
+            {"correction": Correction(), "model": "lexical"},
+            "it corrects labels, and the nuggetizer",
+        ),
+        ({"words": {"rain": 1.0}, "model": "lexical"}, "it corrects labels"),
+        ({"scale": ("no", "yes")}, "its labels are no, yes"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(changes, message):
+    judge = Nuggetizer("lexical")
+    with pytest.raises(ValueError, match=message):
+        judge.fitted(file_of(judge, **changes))
+
+
+def test_importance_is_corrected_as_any_judge_of_items_but_not_by_topic():
+    judge = NuggetImportance("lexical")
+    strict = JudgeFile(
+        judge="importance",
+        version=judge.version,
+        scale=judge.scale,
+        model="lexical",
+        window=judge.window,
+        correction=Correction(cuts=(2.0,)),
+    )
+    asked = {"question": "Why did the dam break?", "nuggets": ["The dam broke.", "It rained."]}
+    assert judge(**asked).importance == ["vital", "okay"]
+    assert judge.fitted(strict)(**asked).importance == ["okay", "okay"]
+    by_topic = strict.model_copy(update={"correction": Correction(cuts=(0.5,), topics={"t": 1.0})})
+    with pytest.raises(ValueError, match="without topic ids"):
+        judge.fitted(by_topic)

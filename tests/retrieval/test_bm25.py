@@ -1,17 +1,24 @@
 import math
 
 import bm25s
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nuggetjudge.metrics.length import token_counter
 from nuggetjudge.records import Passage
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.bm25 import Bm25
-from nuggetjudge.retrieval.english import ANALYSIS, terms
+from nuggetjudge.retrieval.dense import BestRows
+from nuggetjudge.retrieval.english import ANALYSIS, STOP_WORDS, terms
+from nuggetjudge.retrieval.fusion import within_tokens
 from nuggetjudge.retrieval.index_files import new_index
+from nuggetjudge.retrieval.scored import Scored, best_first, by_rank, check_queries
 
 WORDS = ["tide", "harbour", "ship", "rain", "crane"]
+
+
 texts = st.lists(st.sampled_from([*WORDS, "the"]), max_size=8).map(" ".join)
 
 
@@ -155,3 +162,128 @@ def test_files_of_garbage_are_a_corrupt_index(tmp_path, name):
     path.write_bytes(b"\xff" * path.stat().st_size)
     with pytest.raises(InputError, match=r"corrupt index: .*; make it again with `judge index`"):
         Bm25.open(tmp_path / "index")
+
+
+SCORES = [[1, 3, 3, 0, 2], [0, 0, 5, 0, 0]]
+
+
+def ranked_ids(scores, sizes, hits, **options):
+    """What is found when scores come in blocks of these sizes."""
+    scores = np.array(scores, np.float32)
+    best, row = BestRows(len(scores), hits), 0
+    for size in [*sizes, scores.shape[1]]:
+        best.add(row, scores[:, row : row + size])
+        row += size
+    names = [f"p{i}" for i in range(scores.shape[1])]
+    return [[one.passage_id for one in ranked] for ranked in best.ranked(names, **options)]
+
+
+def test_the_best_rows_come_first_and_equal_ones_in_their_order():
+    assert ranked_ids(SCORES, [], 3) == [["p1", "p2", "p4"], ["p2", "p0", "p1"]]
+
+
+def test_rows_at_or_below_a_score_can_be_left_out():
+    assert ranked_ids(SCORES, [2], 4, above=0) == [["p1", "p2", "p4", "p0"], ["p2"]]
+
+
+def test_more_hits_than_rows_finds_all():
+    assert ranked_ids([[1, 2]], [], 9) == [["p1", "p0"]]
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=12),
+    st.lists(st.integers(0, 4), max_size=5),
+    st.integers(1, 6),
+)
+def test_blocks_change_nothing(scores, sizes, hits):
+    by_hand = sorted(range(len(scores)), key=lambda row: (-scores[row], row))[:hits]
+    assert ranked_ids([scores], sizes, hits) == [[f"p{row}" for row in by_hand]]
+
+
+# What Anserini's DefaultEnglishAnalyzer (Lucene 10, by pyserini 1.6.0) makes of the same texts.
+LUCENE = {
+    "The U.S. census of 1,024 harbours' tides isn't Porter's": (
+        "u. censu 1,024 harbour tide isn't porter"
+    ),
+    "technology technologies technological assembly possibly nobly biology": (
+        "technolog technolog technolog assembl possibl nobli biologi"
+    ),
+    "snake_case __init__ _x_ ___ a.b.c 3.5% 1,000,000 e.g.": (
+        "snake_cas __init__ _x_ a.b.c 3.5 1,000,000 e.g"
+    ),
+    "A:B 4:5 x4.5y 2:30 a·b x;y 1;2 1'2 3’4 5.x x.5": (
+        "a:b 4 5 x4.5y 2 30 a·b x y 1;2 1'2 3’4 5 x x 5"
+    ),
+    "naïve cafe\u0301 m² ﬁne ß": "naïv cafe\u0301 m ﬁne ß",
+    "日本語テスト ひら": "日 本 語 テスト ひ ら",
+    "100's it’s CAN'T O'Neil's as is us don''t": "100 s can't o'neil us don t",
+    "http://a.b/c?d=e&f user@x.com": "http a.b c d e f user x.com",
+}
+
+
+@pytest.mark.parametrize("text", LUCENE)
+def test_terms_are_those_that_lucene_makes(text):
+    assert list(terms(text)) == LUCENE[text].split()
+
+
+def test_there_are_33_stop_words_and_none_is_a_term():
+    assert len(STOP_WORDS) == 33
+    assert list(terms(" ".join(STOP_WORDS))) == []
+
+
+@pytest.mark.parametrize("text", ["", " \n", "... -- ?!", "___"])
+def test_a_text_without_words_has_no_terms(text):
+    assert list(terms(text)) == []
+
+
+def test_a_very_long_word_is_one_term():
+    assert list(terms("aly" * 100_000)) == ["aly" * 99_999 + "ali"]
+
+
+def test_a_ranking_without_scores_earns_one_over_its_places():
+    assert by_rank(["b", "a", "c"]) == [Scored("b", 1), Scored("a", 1 / 2), Scored("c", 1 / 3)]
+
+
+def test_best_first_keeps_equal_scores_in_the_order_given_and_cuts():
+    scores = {"c": 1.0, "a": 2.0, "b": 1.0, "d": -1.0}
+    assert [name for name, _ in best_first(scores)] == ["a", "c", "b", "d"]
+    assert best_first(scores, 2) == [Scored("a", 2.0), Scored("c", 1.0)]
+    assert best_first({}) == []
+
+
+def test_a_blank_query_is_named_by_its_place():
+    with pytest.raises(ValueError, match="query 1 is blank"):
+        check_queries(["tide", " \n"], 10)
+
+
+def test_no_hits_cannot_be_asked_for():
+    with pytest.raises(ValueError, match="hits must be 1 or more, got 0"):
+        check_queries(["tide"], 0)
+
+
+RANKED = by_rank("abc")
+
+
+TEXTS = {"a": "one two three", "b": "four five", "c": "six"}
+
+
+words = token_counter("words")
+
+
+# The texts have 3, 2 and 1 words: c would still fit into 4, but does not follow.
+@pytest.mark.parametrize(
+    ("limit", "kept"), [(0, ""), (2, ""), (3, "a"), (4, "a"), (5, "ab"), (6, "abc")]
+)
+def test_the_longest_beginning_that_fits_is_kept_and_no_passage_is_passed_over(limit, kept):
+    assert within_tokens(RANKED, TEXTS, limit, words) == RANKED[: len(kept)]
+
+
+def test_texts_behind_the_limit_are_not_needed_but_those_before_are():
+    assert within_tokens(RANKED, {"a": TEXTS["a"], "b": TEXTS["b"]}, 4, words) == RANKED[:1]
+    with pytest.raises(ValueError, match=r"ranked\[1\]: no text of passage 'b'"):
+        within_tokens(RANKED, {"a": TEXTS["a"]}, 4, words)
+
+
+def test_a_size_below_zero_is_refused():
+    with pytest.raises(ValueError, match="limit must be 0 or more tokens, got -1"):
+        within_tokens(RANKED, TEXTS, -1, words)

@@ -1,6 +1,8 @@
 """A share of the storm of faults, and that a storm sees what a tool may do wrong."""
 
+import itertools
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -8,17 +10,28 @@ import pytest
 from mock_server import MockServer
 from processes import JUDGE, run
 
+from nuggetjudge.records.reading.problems import InputError
+
+from . import fuzz as fuzzing
 from .brain import storm_brain
 from .checks import check_run, check_scored_again, outside_bounds
+from .crashes import WORKS, _end, _go_on, _steps, site
 from .faults import kind_by_kind, storm_job
+from .fuzz import fuzz
 from .kinds import KEY, KINDS
+from .mutations import mutated
 from .plan import Plan
+from .readers import Target, targets, write_samples
 from .runs import Ended, Home, rows_of
 from .table import Row, text_of, total_broken
 from .world import jobs, write_config, write_world
 
 SEED = 16
+
+
 BY_NAME = {job.name: job for job in jobs()}
+
+
 QUICK = ("closed loop, some missing",)  # the others in `make test-slow`
 
 
@@ -169,3 +182,114 @@ def test_a_key_in_a_file_a_traceback_and_a_hang_are_seen(sound, copy):
         in text
     )
     assert text.count("BROKEN planted: ") == 5
+
+
+# A share of the ends at every write: one of each kind of a command.
+CRASHES_SEED = 14
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_full", [False, True], ids=["ended", "full disk"])
+def test_a_run_goes_on_from_a_write_of_each_kind(is_full, tmp_path):
+    [work] = [work for work in WORKS if work.name == "run in place of results"]
+    steps, whole = _steps(tmp_path / "whole", work, CRASHES_SEED)
+    kinds: dict[str, int] = {}
+    for number, step in enumerate(steps, 1):  # the first of each: more follows
+        kinds.setdefault(step.split("\t")[0], number)
+    assert kinds.keys() >= {"write", "commit", "open", "rename", "remove"}
+    row = Row(work.name, CRASHES_SEED)
+    for kind, number in kinds.items():
+        with site(tmp_path / kind, work) as here:
+            _end(row, here, number, whole, is_full=is_full)
+    assert row.broken == []
+    assert row.judged == len(kinds)
+
+
+@pytest.mark.slow
+def test_what_is_judged_twice_and_other_files_are_seen(tmp_path):
+    work = WORKS[1]
+    row = Row(work.name, CRASHES_SEED)
+    with site(tmp_path / "site", work) as here:
+        assert here.whole(row).code == 0
+        [journal] = here.out.glob("journal/relevance-*.jsonl")
+        journal.write_bytes(journal.read_bytes() * 2)
+        _go_on(row, here, {}, "planted")
+    assert ["then other files" in row.other[0], "judged twice" in row.other[1]] == [True, True]
+
+
+# A share of the broken files, and that what a reader may do wrong is seen.
+FUZZ_SEED, CASES = 14, 2_000
+
+
+@pytest.mark.slow
+def test_two_thousand_broken_files_are_read_or_refused_with_their_place(tmp_path):
+    write_samples(tmp_path, with_results=False)
+    of_reader = {}
+    for target in targets(tmp_path):
+        of_reader.setdefault(target.reader, []).append(target)
+    assert len(of_reader) > 25
+    each = CASES // len(of_reader) + 1
+    rows = []
+    for name, chosen in of_reader.items():
+        row = Row(name, FUZZ_SEED)
+        fuzz(row, tmp_path, chosen, range(each), tmp_path)
+        assert row.judged > 0  # some are harmless
+        assert row.unjudged["refused"] > 0  # and others not
+        rows.append(row)
+    assert [what for row in rows for what in row.broken] == []
+    assert sum(row.cases for row in rows) >= CASES
+
+
+def never_ends(path, problems):
+    for _ in itertools.count():
+        pass
+
+
+def of_a_crash(path, problems):
+    raise KeyError("x")
+
+
+def without_a_place(path, problems):
+    raise InputError("something is wrong")
+
+
+def on_two_lines(path, problems):
+    problems.rows.append(None)
+
+
+PLANTED = {
+    "tracebacks": of_a_crash,
+    "hangs": never_ends,
+    "other": without_a_place,
+}
+
+
+@pytest.mark.parametrize(("kind", "read"), PLANTED.items(), ids=PLANTED)
+def test_what_a_reader_does_wrong_is_seen(kind, read, tmp_path, monkeypatch):
+    if kind == "hangs":
+        monkeypatch.setattr(fuzzing, "WITHIN_S", 0.05)
+    sample = tmp_path / "sample.jsonl"
+    sample.write_text('{"a": 1}\n', encoding="utf-8")
+    row = Row("planted", FUZZ_SEED)
+    fuzz(row, tmp_path, [Target("planted", sample, "broken.jsonl", read)], range(2), tmp_path)
+    assert len(getattr(row, kind)) == len(row.broken) == 2
+    assert (tmp_path / f"planted-{FUZZ_SEED}-1.jsonl").is_file()  # to look at
+
+
+def test_a_reader_that_takes_all_memory_is_stopped(tmp_path):
+    sample = tmp_path / "sample.jsonl"
+    sample.write_text("1\n", encoding="utf-8")
+
+    def takes_all(path, problems):
+        list(range(900_000_000))
+
+    row = Row("planted", FUZZ_SEED)
+    fuzz(row, tmp_path, [Target("planted", sample, "broken.jsonl", takes_all)], [0], tmp_path)
+    assert "MemoryError" in row.tracebacks[0]
+
+
+def test_the_same_seed_breaks_a_file_in_the_same_way():
+    raw = b'{"a": [1, 2], "b": {"c": "d"}}\n' * 3
+    several = [mutated(raw, random.Random(f"1:{number}")) for number in range(200)]
+    assert several == [mutated(raw, random.Random(f"1:{number}")) for number in range(200)]
+    assert len(set(several)) > 100

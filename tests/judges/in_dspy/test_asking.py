@@ -1,6 +1,9 @@
 """Who answers a judge's question: the LM, adapter and module that a DSPy program gives it."""
 
+import ast
 import asyncio
+import re
+from pathlib import Path
 
 import dspy
 import pytest
@@ -14,6 +17,8 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import KeyPointFilter, NuggetAssigner, RelevanceJudge, SupportJudge
 
 CITED = {"sentence": "Wind moves decks.", "passage": "Wind moves decks."}
+
+
 NUGGETS = {"question": "q", "answer": "wind moves decks", "nuggets": ["wind moves", "bees sing"]}
 
 
@@ -228,3 +233,28 @@ def test_a_key_stays_out_of_what_is_shown(monkeypatch):
     judge = SupportJudge(model)
     shown = repr(judge), repr(judge.get_lm()), str(judge.dump_state()), str(judge.get_lm().kwargs)
     assert "very-secret" not in " ".join(shown)
+
+
+# The page about DSPy says what was run, and its example prints what stands below it.
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "dspy.md"
+
+
+def test_each_row_of_the_page_is_a_test():
+    rows = re.findall(r"^\|.*\| `(\w+)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == len(set(rows)) > 40
+    tests = {
+        node.name.removeprefix("test_")
+        for path in Path(__file__).parent.glob("test_*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert set(rows) - tests == set()
+    table = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:2] == "| "]
+    assert len(table) == len(rows) + 1  # the head of the table
+
+
+def test_the_example_of_the_page(capsys):
+    page = PAGE.read_text(encoding="utf-8")
+    code, printed = re.search(r"```python\n(.*?)```\nprints\n```\n(.*?)```", page, re.S).groups()
+    exec(compile(code, str(PAGE), "exec"), {"__name__": "page"})
+    assert capsys.readouterr().out == printed

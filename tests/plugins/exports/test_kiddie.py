@@ -1,12 +1,16 @@
 """The smoke collection of TREC AutoJudge's starter kit, from run files to a verified export."""
 
+import csv
 import json
+from pathlib import Path
 
 import pytest
 from mock_server import MockServer
+from ragdoll_folder import ragdoll, read_lines, scores
 
+from nuggetjudge.plugins.exports import tools
 from nuggetjudge.records.nuggets import read_nugget_banks
-from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.relevance import read_qrels
 from nuggetjudge.records.scores import read_scores
 
@@ -61,3 +65,97 @@ def test_kiddie_is_judged_exported_and_replayed_with_every_endpoint_down(
             for r in read_scores(tmp_path / "out/scores.jsonl", problems)}  # fmt: skip
     assert all(ours[r.run_id, r.topic_id, r.measure] == r.value for r in board)
     assert not list(problems)
+
+
+# Grades leave as the RAG track takes them: the confidence is the judge's, or 1.
+ROWS = [
+    {"passage_id": "s1", "grade": 3, "probabilities": {"2": 0.25, "3": 0.75}},
+    {"passage_id": "s3", "grade": 4, "votes": {"a": "4", "b": "4", "c": "1", "d": None}},
+    {"passage_id": "s2", "grade": 0},
+    {"passage_id": "s4", "grade": None},
+]
+
+
+@pytest.fixture
+def results(tmp_path):
+    rows = [{"topic_id": "12", **row} for row in ROWS]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "relevance.jsonl").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_confidence_is_a_probability_a_share_of_votes_or_one(results):
+    out = results / "grades.tsv"
+    counts = tools.write_qrels(results, out, "mine")
+    assert out.read_text(encoding="utf-8").splitlines() == [
+        "12 Q0 s1 3 0.75 mine",
+        "12 Q0 s2 0 1 mine",
+        "12 Q0 s3 4 0.666667 mine",
+    ]
+    assert (counts.n, counts.n_sure, counts.n_unjudged) == (3, 2, 1)
+    assert read_qrels(out, Problems()) == {"12": {"s1": 3, "s2": 0, "s3": 4}}
+
+
+def test_what_cannot_be_written_is_said(results, tmp_path_factory):
+    with pytest.raises(InputError, match="white space"):
+        tools.write_qrels(results, results / "out.tsv", "my judge")
+    with pytest.raises(InputError, match=r"has no relevance\.jsonl"):
+        tools.write_qrels(tmp_path_factory.mktemp("other"), results / "out.tsv", "mine")
+
+
+# Teams with a folder of RAGDoll or nuggetizer can go back to it.
+__all__ = ["ragdoll"]
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def demo(judge, tmp_path):
+    """The demo judged by words, in all three ways that RAGDoll knows."""
+    config = ROOT / "tests" / "collection" / "judge.yaml"
+    programs = "program=[relevance,nuggets,support]"
+    ran = judge("run", str(config), "--set", programs, "--out", "ours", "--quiet")
+    assert ran.code == 0, ran.err
+    return tmp_path / "ours"
+
+
+def test_a_round_trip_through_their_layout_changes_no_label(judge, demo, tmp_path):
+    assert judge("export", "ragdoll", "ours", "theirs").code == 0
+    for kind, n in (("nuggets", 380), ("support", 100), ("relevance", 50)):
+        ran = judge("compare", "theirs", "ours", "--as", "judges", "--kind", kind, "--json")
+        assert ran.code == 0, ran.err
+        report = ran.rows[0]
+        assert (report["n_flips"], report["agreement"]["n"]) == (0, n)
+    before, after = (scores(judge("score", name, "--json")) for name in ("ours", "theirs"))
+    shared = {cell for cell in before if "rel" not in cell[1] and "nDCG" not in cell[1]}
+    assert len(shared) > 40
+    for cell in shared:
+        assert after[cell]["value"] == before[cell]["value"], cell
+
+
+def test_what_was_not_judged_is_minus_one_and_failed_there(judge, ragdoll, tmp_path):
+    ran = judge("export", "ragdoll", str(ragdoll), "again")
+    assert ran.code == 0, ran.err
+    assert "3 judgements did not arrive" in ran.err
+    again = tmp_path / "again"
+    for name in ("assignments.jsonl", "support_assignments.jsonl"):
+        assert read_lines(again / name) == read_lines(ragdoll / name)
+    with (again / "metrics" / "cell_metrics.csv").open(encoding="utf-8") as file:
+        one, _ = csv.DictReader(file)
+    assert (one["strict_vital_score"], one["failed_count"]) == ("1.0", "1")
+    assert {r["run_id"]: r["hard_precision"] for r in read_lines(again / "support_metrics.jsonl")} \
+        == {"r1": 0.5, "r2": 0.0}  # fmt: skip
+
+
+def test_nuggetizers_layout_has_its_own_names_and_nothing_of_ours(judge, demo, tmp_path):
+    assert judge("export", "nuggetizer", "ours", "theirs").code == 0
+    rows = {path.stem: read_lines(path) for path in (tmp_path / "theirs").glob("*.jsonl")}
+    assert {name: len(of) for name, of in rows.items()} == {
+        "nuggets": 5, "assignments": 19, "metrics": 23,
+    }  # fmt: skip
+    assert set(rows["nuggets"][0]["nuggets"][0]) == {"text", "importance"}
+    assert set(rows["assignments"][0]["nuggets"][0]) == {"text", "importance", "assignment"}
+    means = {row["run_id"]: row for row in rows["metrics"] if row["qid"] == "all"}
+    ours = scores(judge("score", "ours", "--json"))
+    assert means["complete"]["vital_score"] == ours["complete", "V"]["value"]

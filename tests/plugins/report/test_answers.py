@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packed_columns import values_of
 from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.plugins import report
 from nuggetjudge.plugins.report.answers import make_matrix
-from nuggetjudge.plugins.report.packing import bits_for, pack, unpack
-from nuggetjudge.plugins.report.page import bundle, island, write_report
+from nuggetjudge.plugins.report.packing import Column, Texts, bits_for, pack, unpack
+from nuggetjudge.plugins.report.page import bundle, island, write_packed_island, write_report
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.report.texts import (
     LeftOut,
@@ -34,7 +35,11 @@ from nuggetjudge.records.judgements import make_quote, make_unfound_quote, text_
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 WEB = Path(report.__file__).parent / "web"
+
+
 HOSTILE = "</script><script>x()</script><!-- \u2028\u202e\x00 \U0001f30a"
+
+
 MOON, SUN = "The moon pulls the sea.", "The sun adds to it."
 
 
@@ -280,3 +285,55 @@ def test_memory_does_not_grow_with_the_number_of_topics(tides, tmp_path):
         assert len(sizes) == n
         assert min(sizes) > 20_000
     assert peaks[1] < peaks[0] + 10 * 40_000  # of 38 more texts of 40,000 characters
+
+
+# Long lists for a page: columns of codes, and texts as far as they fit.
+@pytest.mark.parametrize(("n", "size"), [(256, 1), (257, 2), (65_537, 4)])
+def test_every_value_comes_back_however_many_there_are(n, size):
+    values = [f"x{i}" for i in range(n)] + [None, "x0"]
+    packed = Column(values).packed()
+    assert values_of(packed) == values
+    assert packed["bytes"] == (size if n != 256 else 2)  # None is a value too
+
+
+def test_codes_are_in_the_order_of_the_values_so_that_a_page_sorts_by_them():
+    assert Column(["t10", None, "t9", "t10"]).packed()["values"] == ["t9", "t10", None]
+    assert Column([0.5, 2, None, 0.25]).packed()["values"] == [0.25, 0.5, 2, None]
+    assert Column([]).packed()["values"] == []
+
+
+def test_texts_that_do_not_fit_are_left_out_and_counted():
+    rows = [{"short": "ab", "long": "c" * 9}, {"short": "ab", "long": "c" * 9}, {"long": "d"}]
+    texts = Texts(["short", "long", "none"], most=4)
+    for row in rows:
+        texts.add(row)
+    columns, n_left = texts.packed()
+    assert n_left == 2
+    assert values_of(columns["short"]) == ["ab", "ab", None]  # one text, however many have it
+    assert values_of(columns["long"]) == [None, None, "d"]
+    assert set(columns) == {"short", "long"}
+
+
+def test_texts_of_the_first_name_are_kept_where_both_would_fit_alone():
+    texts = Texts(["nugget", "answer"], most=5)
+    for row in ({"answer": "aaa", "nugget": "n"}, {"answer": "bb", "nugget": "mm"}) * 2:
+        texts.add(row)
+    columns, n_left = texts.packed()
+    assert values_of(columns["nugget"]) == ["n", "mm"] * 2
+    assert values_of(columns["answer"]) == [None, "bb"] * 2
+    assert n_left == 2  # the rows that have it
+
+
+# The file of a report: what is large in it is packed, and comes back as it was.
+@pytest.mark.parametrize(("n", "kind"), [(10, "application/json"), (10_000, "application/gzip")])
+def test_data_of_any_size_comes_back_and_cannot_end_its_element(n, kind):
+    given = {"texts": [f"</script><b>{i}\u2028" for i in range(n)]}
+    text = write_packed_island("data-x", given)
+    match = re.fullmatch(r'<script type="([\w/]+)" id="data-x">([^<]*)</script>\n', text)
+    assert match is not None
+    assert match[1] == kind
+    body = match[2]
+    if kind.endswith("gzip"):
+        body = gzip.decompress(base64.b64decode(body)).decode()
+        assert len(text) < len(body) / 2
+    assert json.loads(body) == given

@@ -1,4 +1,4 @@
-"""Runs of the programs here, for tests/gates/test_measures.py."""
+"""Runs of the programs here, for tests/gates/test_files.py."""
 
 from pathlib import Path
 

@@ -51,7 +51,7 @@ def baseline_of(system, asked):
 
 
 def explaining(question, text):
-    """Judges that quote, as tests/judges/explaining/test_explaining.py lists them."""
+    """Judges that quote, as tests/judges/test_explaining.py lists them."""
     asked = {"question": question, "sentence": text, "answers": [question_with_answer("", text)]}
     return {
         "accepted_answer": (

@@ -7,7 +7,8 @@ import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.tables.agreement import make_agreement_view
-from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.views.terminal import Terminal, view_text
 
 
 def write(path, cells, runs=None):
@@ -152,3 +153,132 @@ def test_length_is_compared_over_the_answers_to_shared_topics(tmp_path):
         paths.append(path)
     scores = agree(*paths, Problems())["measures"]["length"]["run_scores"]
     assert scores == {"a": {"human": 20, "judged": 20}, "b": {"human": 20, "judged": 20}}
+
+
+# Leaderboards with measures of other names, and the figures of TREC AutoJudge's own tool.
+# autojudge-evaluate 1.1.0 (LeaderboardEvaluator) on the two leaderboards below.
+THEIRS = {
+    "tau_b": 0.8,
+    "spearman": 0.9082706766917292,
+    "pearson": 0.7950592131302507,
+    "tau_top_10": 0.6444444444444445,
+    "tau_top_15": 0.7333333333333333,
+}
+
+
+SIDES = {
+    "nugget_coverage": lambda r, t: (r * 7 + t * 3) % 23 + r,
+    "V": lambda r, t: (r * 5 + t * t * 4) % 19 + r * 1.5,
+}
+
+
+@pytest.fixture
+def boards(tmp_path):
+    paths = []
+    for measure, value in SIDES.items():
+        lines = []
+        for r in range(20):
+            values = [value(r, t) for t in range(3)]
+            cells = [(f"t{t}", v) for t, v in enumerate(values)] + [("all", sum(values) / 3)]
+            lines += [f"r{r}\t{topic}\t{measure}\t{v}\n" for topic, v in cells]
+        paths.append(tmp_path / f"{measure}.eval.txt")
+        paths[-1].write_text("".join(lines), encoding="utf-8")
+    return paths
+
+
+def test_run_level_figures_are_those_of_the_tracks_tool(boards):
+    figures = agree(*boards, Problems(), measures={"V": "nugget_coverage"})
+    ours = figures["measures"]["nugget_coverage=V"]["coefficients"]["run_level"]
+    assert {name: ours[name]["value"] for name in THEIRS} == pytest.approx(THEIRS, abs=1e-12)
+    assert ours["tau_top_15"]["n"] == 15
+
+
+def test_measures_of_other_names_have_to_be_named_and_there(boards):
+    with pytest.raises(InputError, match="no measure in common; name two by --measure"):
+        agree(*boards, Problems())
+    with pytest.raises(InputError, match=r"V\.eval\.txt: no measure 'W'"):
+        agree(*boards, Problems(), measures={"W": "nugget_coverage"})
+
+
+def test_measures_of_labels_are_refused(tmp_path):
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"topic_id": "1", "passage_id": "p", "label": 1}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="has labels, wanted scores"):
+        agree(path, path, Problems(), measures={"V": "W"})
+
+
+# What `agree` says first: a word for how strong the agreement is, and the figure behind it.
+@pytest.fixture
+def compared(tmp_path):
+    """Compares labels of one topic, in the order of their items."""
+
+    def compare(human, judged):
+        paths = []
+        for name, labels in (("human", human), ("judged", judged)):
+            rows = [{"topic_id": "t", "passage_id": i, "label": x} for i, x in enumerate(labels)]
+            paths.append(tmp_path / f"{name}.jsonl")
+            paths[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return agree(*paths, Problems(), resamples=0)
+
+    return compare
+
+
+# Landis and Koch 1977, p. 165; a value is rounded as it is shown.
+@pytest.mark.parametrize(
+    ("kappa", "word"),
+    [
+        (-0.2, "less than by chance"), (0.0, "slightly"), (0.204, "slightly"),
+        (0.206, "to a fair degree"), (0.40, "to a fair degree"), (0.41, "moderately"),
+        (0.60, "moderately"), (0.61, "substantially"), (0.80, "substantially"),
+        (0.81, "almost perfectly"), (1.0, "almost perfectly"), (None, "to an unknown degree"),
+    ],
+)  # fmt: skip
+def test_a_kappa_is_in_words(compared, kappa, word):
+    comparison = compared(["no", "yes", "no"], ["no", "yes", "yes"])
+    comparison["intervals"]["cohen_kappa"]["unweighted"]["value"] = kappa
+    assert make_agreement_view(comparison).verdict.startswith(
+        f"The judge agrees with people {word}: "
+    )
+
+
+def test_grades_go_by_linear_kappa_and_two_labels_by_kappa(compared):
+    """By hand: 1 - (1 / 4) / (18 / 16) = .78, and (2/3 - 4/9) / (1 - 4/9) = .4."""
+    view = make_agreement_view(compared([0, 1, 2, 3], [0, 1, 2, 2]))
+    assert view.verdict.endswith("substantially: linear kappa .78.")
+    assert view.tables[0].rows[0].cells[0] == "Cohen kappa, linear"
+    two = make_agreement_view(compared(["no", "yes", "no"], ["no", "yes", "yes"]))
+    assert two.verdict.endswith("to a fair degree: kappa .40.")
+
+
+# .9 and .8: Voorhees 2001.
+@pytest.mark.parametrize(
+    ("tau", "words"),
+    [
+        (0.90, "almost exactly as people do"), (0.89, "much as people do"),
+        (0.80, "much as people do"), (0.79, "partly as people do"),
+        (0.49, "differently than people do"), (-1.0, "differently than people do"),
+        (None, "cannot be compared"),
+    ],
+)  # fmt: skip
+def test_a_tau_is_in_words(tau, words):
+    row = {"value": tau, "low": None, "high": None, "level": 0.95}
+    values = {
+        "coefficients": {"run_level": {"tau_b": {"n": 45}}},
+        "intervals": {"run_level": {"tau_b": row}},
+        "note": None,
+    }
+    other = {**values, "intervals": {"run_level": {"tau_b": {**row, "value": 0.1}}}}
+    measures = {"length": other, "V_strict": values}
+    view = make_agreement_view({"kind": "scores", "measures": measures, "run_aliases": {}})
+    assert view.verdict.startswith("By V_strict the ")
+    assert words in view.verdict
+    assert view.verdict.endswith("over 45 runs.")
+    assert [table.title for table in view.tables] == ["V_strict", "length"]
+
+
+def test_many_long_labels_keep_every_count_within_the_window(compared):
+    labels = [f"a_label_that_is_long_{i:02}" for i in range(9)]
+    text = view_text(make_agreement_view(compared(labels * 3, labels * 3)), Terminal(width=60))
+    assert max(map(len, text.splitlines())) <= 60
+    confusion = text.partition("People's labels")[2].partition("one-vs-rest")[0]
+    assert sum(line.split().count("3") for line in confusion.splitlines()) == len(labels)

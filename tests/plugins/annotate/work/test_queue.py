@@ -1,14 +1,22 @@
 """A queue is a fair draw whose chances are known, with repeats, controls and a shared part."""
 
 import json
+import time
 from collections import Counter
 
 import pytest
 
 from nuggetjudge.plugins.annotate.store.events import Label
 from nuggetjudge.plugins.annotate.store.state import State
+from nuggetjudge.plugins.annotate.work.disputes import JUDGE, disputes, majority
 from nuggetjudge.plugins.annotate.work.plan import GAP, Plan
 from nuggetjudge.plugins.annotate.work.queue import make_queue
+from nuggetjudge.plugins.annotate.work.queue_files import (
+    load_queue,
+    queue_path,
+    queues_in,
+    read_queue,
+)
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -211,3 +219,197 @@ def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
 def test_a_plan_out_of_range_is_refused_in_words(task, plan, what):
     with pytest.raises(InputError, match=what):
         make_queue(task, "ann", Plan(**plan))
+
+
+# A queue is made once: a restart, new labels and export find the same one.
+def labelled(cells):
+    state = State()
+    for i, cell in enumerate(cells):
+        state.add(Label(id=f"label-{i:>04}", kind="support", cell=cell, label="full"))
+    return state
+
+
+@pytest.mark.parametrize("condition", ["from_scratch", "post_edit"])
+def test_a_restart_finds_the_same_queue_though_labels_were_added(tmp_path, task, condition):
+    plan = Plan(n=20, condition=condition)
+    first = load_queue(tmp_path, task, "ann", plan)
+    state = labelled([entry.cell for entry in first[:7]])
+    assert load_queue(tmp_path, task, "ann", plan, state) == first
+    (stored,) = queues_in(tmp_path)
+    assert (stored.made.annotator, stored.made.plan, stored.entries) == ("ann", plan, first)
+
+
+def test_more_places_come_behind_those_there_are_and_their_chances_grow(tmp_path, task):
+    short = load_queue(tmp_path, task, "ann", Plan(n=10))
+    long = load_queue(tmp_path, task, "ann", Plan(n=30))
+    assert [e.cell for e in long[:10]] == [e.cell for e in short]
+    assert len(long) == 30
+    for topic, n in Counter(e.cell[0] for e in long if not e.repeat).items():
+        assert {e.probability for e in long if e.cell[0] == topic} == {n / SIZES[topic]}
+    assert load_queue(tmp_path, task, "ann", Plan(n=10)) == long[:10]
+    assert load_queue(tmp_path, task, "ann", Plan(n=30)) == long
+    assert {e.cell for e in load_queue(tmp_path, task, "ann", Plan())} == set(task.cells)
+
+
+def test_people_of_one_folder_share_the_common_part_alone(tmp_path, task):
+    queues = [load_queue(tmp_path, task, name, Plan(n=10)) for name in ("ann", "bob", "cat")]
+    given = Counter(entry.cell for queue in queues for entry in queue)
+    assert sorted(given.values()) == [1] * 27 + [3]
+
+
+def test_one_person_never_gets_an_item_under_both_conditions(tmp_path, task):
+    one = load_queue(tmp_path, task, "ann", Plan(n=12))
+    other = load_queue(tmp_path, task, "ann", Plan(n=12, condition="post_edit"))
+    more = load_queue(tmp_path, task, "ann", Plan(n=20))
+    everything = [{entry.cell for entry in queue} for queue in (more, other)]
+    assert {entry.cell for entry in one} <= everything[0]
+    assert not everything[0] & everything[1]
+    bob = load_queue(tmp_path, task, "bob", Plan(condition="post_edit"))
+    assert {entry.cell for entry in bob} == set(task.cells)  # it is nothing to others
+
+
+def test_a_queue_of_other_results_or_another_plan_is_not_taken(tmp_path, task):
+    load_queue(tmp_path, task, "ann", Plan(n=10))
+    with pytest.raises(InputError, match=r"ann\.support.*made with --seed 0, not 3; give it again"):
+        load_queue(tmp_path, task, "ann", Plan(n=10, seed=3))
+    with pytest.raises(InputError, match="made with --queue random, not next"):
+        load_queue(tmp_path, task, "ann", Plan(n=10, how="next"))
+    load_queue(tmp_path, task, "ann", Plan(n=10, random_share=0.1))  # which random ones have not
+    path = queue_path(tmp_path, "ann", "support", "from_scratch")
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"fingerprint":"f"', '"fingerprint":"g"'), encoding="utf-8")
+    with pytest.raises(InputError, match="made for other results; name another --dir"):
+        load_queue(tmp_path, task, "ann", Plan(n=10))
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="is not in the results any more"):
+        load_queue(tmp_path, made_task({"t9": 40}), "ann", Plan(n=10))
+
+
+def test_a_line_that_is_no_place_is_named(tmp_path, task):
+    load_queue(tmp_path, task, "ann", Plan(n=10))
+    path = queue_path(tmp_path, "ann", "support", "from_scratch")
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("\n".join([*lines[:3], "{}"]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"queue\.jsonl:4: no place of a queue"):
+        read_queue(path)
+
+
+@pytest.mark.parametrize("name", ["../ann", "", ".ann", "a b", "a" * 41])
+def test_a_name_that_is_none_makes_no_file(tmp_path, task, name):
+    with pytest.raises(InputError, match="annotator"):
+        load_queue(tmp_path, task, name, Plan())
+    assert list(tmp_path.iterdir()) == []
+
+
+# Whoever decides sees labels without names, in an order that says nothing.
+def states(**given):
+    """By name, {index of a cell: label}; a tuple is a label and what else the event says."""
+    task = made_task()
+    by_person = {}
+    for name, labels in given.items():
+        by_person[name] = State()
+        for i, answer in labels.items():
+            value, more = answer if isinstance(answer, tuple) else (answer, {})
+            event = Label(id=f"{name}-label-{i}", kind="support", cell=task.cells[i], label=value)
+            by_person[name].add(event.model_copy(update=more))
+    return by_person
+
+
+def test_items_without_a_majority_are_disputes_and_with_the_judge_those_against_it(task):
+    given = states(
+        ann={0: "none", 1: "full", 2: "none", 3: "full", 4: "none", 5: None, 6: "none"},
+        bob={0: "none", 1: "none", 2: "full", 3: "full", 4: None, 5: None, 6: "full"},
+        cat={0: "none", 2: "full", 6: "partial"},
+    )
+    # 1: full/none; 6: three labels. 2 and 3: most say full, the judge none. 5: nobody can tell.
+    assert sorted(one.n for one in disputes(task, given, "dan")) == [1, 6]
+    assert sorted(one.n for one in disputes(task, given, "dan", against_judge=True)) == [1, 2, 3, 6]
+
+
+def test_no_name_is_shown_and_letters_say_nothing_of_who_it_is(task):
+    given = states(ann=dict.fromkeys(range(30), "full"), bob=dict.fromkeys(range(30), "none"))
+    queue = disputes(task, given, "dan", against_judge=True)
+    assert len(queue) == 30
+    assert all({"ann", "bob", JUDGE} == set(one.order) for one in queue)
+    for one in queue:
+        assert [source["letter"] for source in one.hide_names()] == ["A", "B", "C"]
+        assert "ann" not in str(one.hide_names())
+        assert "@" not in str(one.hide_names())
+    first = Counter(one.order[0] for one in queue)
+    assert all(first[name] >= 3 for name in ("ann", "bob", JUDGE))  # of 10 each, expected
+    assert disputes(task, given, "dan", against_judge=True) == queue
+    assert [one.n for one in disputes(task, given, "eve")] != [one.n for one in queue]
+
+
+def test_the_judge_has_no_voice_unless_it_is_asked_for(task):
+    """Its label beside those of people would sway the verdict, which counts as people's."""
+    given = states(ann={0: "full", 1: "none"}, bob={0: "none", 1: "full"})
+    assert all({*one.order} == {"ann", "bob"} for one in disputes(task, given, "dan"))
+    shown = disputes(task, given, "dan", against_judge=True)
+    assert all({*one.order} == {"ann", "bob", JUDGE} for one in shown)
+
+
+def test_a_dispute_keeps_its_number_and_place_when_others_come(task):
+    few = disputes(task, states(ann={3: "full", 9: "full"}, bob={3: "none", 9: "none"}), "dan")
+    every = dict.fromkeys(range(20), "full")
+    many = disputes(task, states(ann=every, bob=dict.fromkeys(every, "none")), "dan")
+    numbers = [one.n for one in many]
+    assert [n for n in numbers if n in (3, 9)] == [one.n for one in few]
+
+
+def test_conditions_repeats_controls_and_ones_own_items_are_left_out(task):
+    post = {"condition": "post_edit"}
+    given = states(
+        ann={0: "full", 1: "full", 2: "full", 3: ("full", post), 4: "full"},
+        bob={
+            0: ("none", post),
+            1: ("none", {"repeat": 1}),
+            2: ("none", post | {"is_control": True}),
+            3: ("none", post | {"is_control": True}),
+            4: "none",
+        },
+        dan={4: "partial"},
+    )
+    assert disputes(task, given, "dan") == []
+    assert disputes(task, given, "dan", condition="post_edit") == []
+    assert [one.n for one in disputes(task, given, "eve")] == [4]
+
+
+def test_a_majority_is_more_than_half_of_those_who_can_tell():
+    assert majority(["a", "a", "b"]) == "a"
+    assert majority(["a", "b"]) is None
+    assert majority(["a", None, None]) == "a"
+    assert majority([None]) is None
+
+
+# Of a large run the first item is there before anybody waits.
+RUNS, TOPICS, NUGGETS = 45, 21, 20  # 18,900 cells
+
+
+@pytest.mark.slow
+def test_of_18_900_items_the_first_is_shown_in_time(tmp_path):
+    path = tmp_path / "assignments.jsonl"
+    labels = ("support", "partial_support", "not_support")
+    with path.open("w", encoding="utf-8") as stream:
+        for topic in range(TOPICS):
+            for run in range(RUNS):
+                nuggets = [
+                    {"id": f"n{i}", "text": f"fact {i} " * 6, "importance": "vital"}
+                    | {"assignment": labels[(run + i) % 3]}
+                    for i in range(NUGGETS)
+                ]
+                row = {"qid": f"t{topic}", "query": "why", "run_id": f"r{run}", "nuggets": nuggets}
+                text = f"answer of {run} " * 130
+                stream.write(json.dumps(row | {"answer_text": text, "response_length": 390}) + "\n")
+    start = time.process_time()
+    task = read_task([path], "nuggets", Problems())
+    queue = load_queue(tmp_path, task, "ann", Plan())
+    assert len(task.cells) == 18_900
+    task.expect(entry.cell for entry in queue)
+    assert [text.of for text in task.show_texts(queue[0].cell)] == ["question", "answer", "nugget"]
+    assert time.process_time() - start < 2 * 2  # 2 s, doubled for load
+    start = time.process_time()
+    for entry in queue[:500]:
+        task.show_texts(entry.cell)
+    assert time.process_time() - start < 2 * 0.05
+    assert load_queue(tmp_path, task, "ann", Plan()) == queue
