@@ -82,13 +82,13 @@ class Agent(dspy.Module):  # type: ignore[misc]
 
     def forward(self, **item: Any) -> dspy.Prediction:
         """See the class; `agent(...)` calls this."""
-        return run_sync(self._predicted(item))
+        return run_sync(self._predict(item))
 
     async def aforward(self, **item: Any) -> dspy.Prediction:
         """See the class; `await agent.acall(...)` calls this."""
-        return await run_async(self._predicted(item))
+        return await run_async(self._predict(item))
 
-    async def _predicted(self, item: dict[str, Any]) -> dspy.Prediction:
+    async def _predict(self, item: dict[str, Any]) -> dspy.Prediction:
         if unknown := item.keys() - set(self.inputs):
             wanted = ", ".join(self.inputs)
             raise ValueError(f"{', '.join(sorted(unknown))}: wanted the inputs {wanted}")

@@ -93,15 +93,15 @@ class Spent:
         if self.whole is not None:
             self.whole._share()
         most: int = getattr(self.limits, what)
-        return most - self._done(what)
+        return most - self._count_done(what)
 
     def _need(self, what: str, n: int, limit: str) -> None:
         if self.left(what) < n:
             raise JudgeError(Reason.STEPS, f"the limit of {limit} was reached before it was done")
 
-    def _done(self, what: str) -> int:
+    def _count_done(self, what: str) -> int:
         own: int = getattr(self, what)
-        return own + sum(part._done(what) for part in self._parts)
+        return own + sum(part._count_done(what) for part in self._parts)
 
     def _share(self) -> None:
         """Divide what is left among the parts that are not used yet."""

@@ -73,10 +73,10 @@ def data_line(inputs: dict[str, Any], default: Callable[[Any], Any] | None = Non
         line = orjson.dumps(inputs, default=default)
     except TypeError:  # half a surrogate pair, which UTF-8 cannot hold: as a JSON escape
         line = json.dumps(inputs, default=default, separators=(",", ":")).encode()
-    return _fenced(line)
+    return _fence_line(line)
 
 
-def _fenced(line: bytes) -> bytes:
+def _fence_line(line: bytes) -> bytes:
     """JSON without a tag, and without two brackets but where a list of lists begins."""
     if b"[" in line and b"[[" in line:  # one is found much faster than two
         line = _STRING.sub(lambda text: text[0].replace(b"[[", b"[\\u005b"), line)
@@ -112,17 +112,19 @@ def without(signature: type[dspy.Signature], names: Container[str]) -> type[dspy
 
 def reworded(signature: type[dspy.Signature], instructions: str) -> type[dspy.Signature]:
     """The signature with other instructions."""
-    return _named_as(signature, signature.with_instructions(instructions))
+    return _restore_name(signature, signature.with_instructions(instructions))
 
 
 def with_first(
     signature: type[dspy.Signature], name: str, field: FieldInfo, kind: Any
 ) -> type[dspy.Signature]:
     """The signature with one field more, before the other inputs or outputs."""
-    return _named_as(signature, signature.prepend(name, field, kind))
+    return _restore_name(signature, signature.prepend(name, field, kind))
 
 
-def _named_as(signature: type[dspy.Signature], made: type[dspy.Signature]) -> type[dspy.Signature]:
+def _restore_name(
+    signature: type[dspy.Signature], made: type[dspy.Signature]
+) -> type[dspy.Signature]:
     made.__name__ = signature.__name__  # DSPy calls the new one StringSignature
     return made
 
@@ -218,7 +220,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
             line = json.dumps(plain, ensure_ascii=False).encode()
         except UnicodeEncodeError:  # half a surrogate pair, as above
             line = json.dumps(plain).encode()
-        return _fenced(line).decode()
+        return _fence_line(line).decode()
 
     def format_field_with_value(self, fields: Mapping[Any, Any], role: str = "") -> str:
         """A reply with these values, as `dspy.utils.DummyLM(adapter=JudgeAdapter())` writes it."""

@@ -182,7 +182,7 @@ def get_reply_limit(config: ModelConfig) -> int | None:
     return max(limits, default=None)
 
 
-def bound_reply(schema: Mapping[str, Any]) -> int:
+def count_longest_reply(schema: Mapping[str, Any]) -> int:
     """Tokens for the longest reply that a JSON schema allows, with room for spaces around it."""
     return min(MAX_OWN, ROOM + _longest(schema) // BYTES_PER_TOKEN)
 
@@ -331,7 +331,7 @@ class Budget:
 
     def check(self, need: Need) -> None:
         """Raise JudgeError(budget) if such a request would pass a limit, whatever is in flight."""
-        if limit := self._passed(need, beside=False):
+        if limit := self._find_passed_limit(need, beside=False):
             self._refuse(limit, need)
 
     async def room(self, need: Need) -> None:
@@ -339,11 +339,11 @@ class Budget:
 
         Those that wait do so in the order in which they came.
         """
-        if not self._turn.locked() and not self._passed(need, beside=True):
+        if not self._turn.locked() and not self._find_passed_limit(need, beside=True):
             return
         async with self._turn:
-            while self._passed(need, beside=True):
-                if not self._in_flight or self._passed(need, beside=False):
+            while self._find_passed_limit(need, beside=True):
+                if not self._in_flight or self._find_passed_limit(need, beside=False):
                     return
                 self._settled.clear()
                 await self._settled.wait()
@@ -353,7 +353,7 @@ class Budget:
 
         Raises: JudgeError(budget) if a limit would be passed; nothing is claimed then.
         """
-        if limit := self._passed(need, beside=True):
+        if limit := self._find_passed_limit(need, beside=True):
             self._refuse(limit, need)
         self.usage.requests += 1
         self._in_flight += 1
@@ -400,7 +400,7 @@ class Budget:
     def counted(self) -> dict[str, float]:
         """What counts towards each limit, by its name: what was spent and what is claimed."""
         use = self.usage
-        tokens, cost = self._claimed()
+        tokens, cost = self._sum_claims()
         return {
             "max_calls": use.requests,
             "max_tokens": use.tokens + self._tokens_assumed + tokens,
@@ -412,7 +412,7 @@ class Budget:
         self._tokens_assumed += prompt + reply - n_counted
         self._cost_assumed += compute_cost(kind.price, prompt, 0, reply)
 
-    def _claimed(self) -> tuple[int, float]:
+    def _sum_claims(self) -> tuple[int, float]:
         """Tokens and dollars for what is in flight."""
         tokens, cost = 0, 0.0
         for kind in self._kinds.values():
@@ -422,7 +422,7 @@ class Budget:
                 cost += compute_cost(kind.price, prompt, 0, reply)
         return tokens, cost
 
-    def _passed(self, need: Need, *, beside: bool) -> str:
+    def _find_passed_limit(self, need: Need, *, beside: bool) -> str:
         """The limit that such a request would pass, `beside` what is in flight or not; or ""."""
         use = self.usage
         if self.max_calls is not None and use.requests >= self.max_calls:
@@ -431,7 +431,7 @@ class Budget:
             return ""
         kind, n_bytes = need
         is_alone = not (self.is_shared or (beside and self._in_flight))
-        tokens, cost = self._claimed() if beside else (0, 0.0)
+        tokens, cost = self._sum_claims() if beside else (0, 0.0)
         prompt, reply = kind.alone(n_bytes) if is_alone else kind.beside(n_bytes)
         is_open = not is_alone and not self._all_known(kind, beside=beside)
         if self.max_tokens is not None:

@@ -108,7 +108,7 @@ class ReplyCache:
         self._waiting: dict[bytes, tuple[bytes, str]] = {}
         self._due = 0.0  # of time.monotonic(); when they are committed
         self._keeps = True
-        with self._reported():
+        with self._report_errors():
             self._check_settings()
             self._store = diskcache.Cache(
                 str(self.folder),
@@ -146,7 +146,7 @@ class ReplyCache:
 
     def flush(self) -> None:
         """Commit what waits. Raises: InputError."""
-        with self._reported():
+        with self._report_errors():
             self._commit()
 
     def settle(self) -> None:
@@ -162,20 +162,20 @@ class ReplyCache:
 
     def clear(self, tag: str | None = None) -> int:
         """Forget all replies, or those of one model; returns how many."""
-        with self._reported():
+        with self._report_errors():
             self._commit()
             return int(self._store.clear() if tag is None else self._store.evict(tag))
 
     def counts(self) -> dict[str, int]:
         """Number of replies by model."""
-        with self._reported():
+        with self._report_errors():
             self._commit()
             tags = (self._store.get(key, tag=True)[1] for key in self._store.iterkeys())
             return dict(sorted(Counter(tag for tag in tags if tag is not None).items()))
 
     def volume(self) -> int:
         """Bytes on disk."""
-        with self._reported():
+        with self._report_errors():
             return int(self._store.volume())
 
     def _check_settings(self) -> None:
@@ -224,7 +224,7 @@ class ReplyCache:
                 warnings.warn(f"{text}; judgements are not lost", RuntimeWarning, stacklevel=3)
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _report_errors(self) -> Iterator[None]:
         try:
             yield
         except FAULTS as error:

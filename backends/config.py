@@ -207,7 +207,7 @@ class ModelConfig(BaseModel):
     @classmethod
     def _is_no_way_around(cls, extra: dict[str, Any]) -> dict[str, Any]:
         _check_json("extra_body", extra)
-        for at in _refused(extra):
+        for at in _find_refused_names(extra):
             what = "extra_body cannot hold {name}"
             raise PydanticCustomError("extra_body", what, {"name": repr(at[-1]), "at": at})
         return extra
@@ -234,7 +234,7 @@ class ModelConfig(BaseModel):
             raise ValueError("engine: vllm loads the model itself, without an api_base")
         if forbidden := [name for name in _NOT_VLLM if name in self.vllm]:
             raise ValueError(f"vllm cannot hold {forbidden[0]!r}")
-        for at in _refused(self.vllm, ("vllm",)):  # results would show it
+        for at in _find_refused_names(self.vllm, ("vllm",)):  # results would show it
             raise ValueError(f"vllm cannot hold {at[-1]!r}")
         if self.vllm.get("trust_remote_code") and not self.vllm.get("revision"):
             raise ValueError("vllm.trust_remote_code runs the model's code: pin it by a revision")
@@ -336,17 +336,17 @@ def _engine_id(options: dict[str, Any]) -> str:
     return f"vllm {text}".rstrip()
 
 
-def _refused(value: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _find_refused_names(value: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Where in extra_body a name stands that cannot be there."""
     if isinstance(value, dict):
         for name, inner in value.items():
             written = re.sub(r"[^a-z0-9]+", "_", name.lower())
             if _NOWHERE.fullmatch(written) or (not at and name in _NOT_EXTRA):
                 yield (*at, name)
-            yield from _refused(inner, (*at, name))
+            yield from _find_refused_names(inner, (*at, name))
     elif isinstance(value, list | tuple):
         for i, inner in enumerate(value):
-            yield from _refused(inner, (*at, str(i)))
+            yield from _find_refused_names(inner, (*at, str(i)))
 
 
 def _check_json(name: str, options: dict[str, Any]) -> None:

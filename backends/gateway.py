@@ -162,7 +162,7 @@ class Gateway:
         wire = self._wire(prompt, inputs)
         user = prompt.escaped(inputs)
         key = wire.key(user, replicate)
-        cached = self._cached(key, prompt, inputs)
+        cached = self._find_cached(key, prompt, inputs)
         if cached is not None:
             return cached
         try:
@@ -173,7 +173,7 @@ class Gateway:
                     task = asyncio.current_task()
                     if not in_flight.cancelled() or (task is not None and task.cancelling()):
                         raise  # this task was cancelled, not only the one that carries the question
-                    if (cached := self._cached(key, prompt, inputs)) is not None:
+                    if (cached := self._find_cached(key, prompt, inputs)) is not None:
                         return cached
             if self._transport is None:
                 raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
@@ -260,7 +260,7 @@ class Gateway:
                 completion = await self._fetch_taken(transport, job, prompt, turns)
             except (_NoRoomError, EndpointRefused):
                 break  # more than the question is not taken; the reply is what there is
-        raise self._blanked(fault, completion, prompt, inputs)
+        raise self._blank_key(fault, completion, prompt, inputs)
 
     def _reply(
         self,
@@ -279,10 +279,10 @@ class Gateway:
             completion.completion_tokens,
             attempts,
         )
-        chances, outside, completion = self._weighed(completion, prompt, inputs)
+        chances, outside, completion = self._weigh_labels(completion, prompt, inputs)
         return Reply(values, where, {}, chances, outside), pack_reply(completion)
 
-    def _blanked(
+    def _blank_key(
         self,
         fault: JudgeOutputError,
         completion: Completion,
@@ -434,14 +434,14 @@ class Gateway:
             raise kind(error.reason, detail, status=error.status, **about) from None
         return wait
 
-    def _cached(self, key: bytes, prompt: Prompt, inputs: Mapping[str, Any]) -> Reply | None:
+    def _find_cached(self, key: bytes, prompt: Prompt, inputs: Mapping[str, Any]) -> Reply | None:
         line = self._cache.get(key) if self._cache is not None else None
         if line is None:
             return None
         try:
             completion = Completion(*orjson.loads(line))
             values = read_values(completion, prompt, inputs)
-            chances, outside, _ = self._weighed(completion, prompt, inputs)
+            chances, outside, _ = self._weigh_labels(completion, prompt, inputs)
         except (ValueError, TypeError, AttributeError, LookupError, JudgeOutputError):
             return None  # not one of ours: ask instead
         self.budget.usage.cache_hits += 1
@@ -449,7 +449,7 @@ class Gateway:
         record(key, completion.prompt_tokens, completion.completion_tokens, where)
         return Reply(values, where, {}, chances, outside)
 
-    def _weighed(
+    def _weigh_labels(
         self, completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any], Completion]:
         """Probabilities of labels and of no label; the reply without tokens they do not need."""

@@ -88,7 +88,7 @@ class Session:
         """A context manager with the response, once its head is there. Raises: FAULTS."""
         session, loop = self._open, asyncio.get_running_loop()
         if session is None or session.closed or loop is not self._loop:
-            session = self._opened(loop)
+            session = self._open_session(loop)
         return session.request(method, self._base_url + path, **self._options, **options)
 
     async def aclose(self) -> None:
@@ -97,7 +97,7 @@ class Session:
             await self._open.close()
             await asyncio.sleep(0)  # lets the transports close before the loop does
 
-    def _opened(self, loop: asyncio.AbstractEventLoop) -> aiohttp.ClientSession:
+    def _open_session(self, loop: asyncio.AbstractEventLoop) -> aiohttp.ClientSession:
         is_tls = self._base_url.startswith("https:")
         # aiohttp's own context is made when it is imported, and keeps to the variables of then.
         connector = aiohttp.TCPConnector(
@@ -246,7 +246,7 @@ class HttpTransport:
             finally:
                 response.release()
         except TimeoutError as error:
-            raise self._too_late(_billed(error)) from None
+            raise self._too_late(_count_billed(error)) from None
         except FAULTS as error:
             raise lost(error, self._secrets) from None
         if response.status != 200:
@@ -307,10 +307,10 @@ def lost(error: Exception, secrets: Secrets) -> EndpointError:
         hint = "Check the model's api_base: nobody knows its host"
     elif isinstance(error, aiohttp.ClientSSLError):
         hint = "Check the model's api_base (http or https) and SSL_CERT_FILE"
-    return EndpointError(detail, retryable=True, billed=_billed(error), hint=hint)
+    return EndpointError(detail, retryable=True, billed=_count_billed(error), hint=hint)
 
 
-def _billed(error: Exception) -> int | None:
+def _count_billed(error: Exception) -> int | None:
     """See EndpointError: a request that found no connection was never sent."""
     return None if isinstance(error, _UNSENT) else 0
 

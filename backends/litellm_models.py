@@ -79,7 +79,7 @@ class LiteLLMTransport:
         details = getattr(usage, "prompt_tokens_details", None)
         completion = Completion(
             # Half a surrogate pair, as a cut emoji leaves it, could not be kept.
-            _text_of(choice.message).encode("utf-8", "replace").decode(),
+            _read_text(choice.message).encode("utf-8", "replace").decode(),
             choice.finish_reason or "",
             getattr(choice.message, "refusal", None) or "",
             reply.model or "",
@@ -133,7 +133,7 @@ class LiteLLMTransport:
         return text.split("\n")[0][:300]
 
 
-def _text_of(message: Any) -> str:
+def _read_text(message: Any) -> str:
     """The reply, or what a model thought that said nothing else."""
     thought = getattr(message, "reasoning_content", None)
     return message.content or (f"{THINK}{thought}" if thought else "")

@@ -42,7 +42,7 @@ class RecordedTransport:
             try:
                 key = _key(row.pop("messages"))
                 tokens = _tokens(row.pop("logprobs", None))
-                completion = _checked(Completion(**row))._replace(tokens=tokens)
+                completion = _check_completion(Completion(**row))._replace(tokens=tokens)
             except (KeyError, TypeError) as error:
                 raise InputError(f"{path}:{number}: not a recorded reply ({error})") from None
             if self._replies.setdefault(key, completion) != completion:
@@ -72,7 +72,7 @@ def _tokens(logprobs: Any) -> list[Token]:
     return tokens
 
 
-def _checked(completion: Completion) -> Completion:
+def _check_completion(completion: Completion) -> Completion:
     for name, value in completion._asdict().items():
         wanted = tuple if name == "tokens" else str if name in _TEXTS else int
         if type(value) is not wanted:

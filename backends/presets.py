@@ -55,7 +55,7 @@ def _general(
     return Preset(model, licence, length, _card(model), used, note, settings=settings)
 
 
-def _trained(
+def _make_trained_preset(
     model: str, licence: str, length: int | None, used: str, max_tokens: int, **settings: Any
 ) -> Preset:
     """A judge by training, which replies in the form of its own prompt."""
@@ -91,20 +91,20 @@ PRESETS: dict[str, Preset] = {
     "gpt-oss-120b": _general(
         "openai/gpt-oss-120b", _APACHE, 131_072, note=_THINKS, max_tokens=16_384
     ),
-    "minicheck-7b": _trained(
+    "minicheck-7b": _make_trained_preset(
         "bespokelabs/Bespoke-MiniCheck-7B", _NOT_COMMERCIAL, 32_768,
         "a claim by a document, yes or no (2404.10774)", 16, logprobs=True,
     ),
     # Its card named the licence of Llama 3 in one version, CC-BY-NC-4.0 in another.
-    "lynx-8b": _trained(
+    "lynx-8b": _make_trained_preset(
         "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct", "", 8_000,
         "an answer by a document, pass or fail (2407.08488)", 2048,
     ),
-    "prometheus-2-7b": _trained(
+    "prometheus-2-7b": _make_trained_preset(
         "prometheus-eval/prometheus-7b-v2.0", _APACHE, None,
         "an answer on a described scale, 1 to 5 (2405.01535)", 1024,
     ),
-    "flow-judge": _trained(
+    "flow-judge": _make_trained_preset(
         "flowaicom/Flow-Judge-v0.1", _APACHE, None,
         "an answer on a scale of 2, 3 or 5 grades (its card)", 1024,
     ),

@@ -23,7 +23,7 @@ from .adapter import (
     split_settings,
     without,
 )
-from .budget import bound_reply, get_reply_limit
+from .budget import count_longest_reply, get_reply_limit
 from .config import ModelConfig
 from .replies.logprobs import find_label_paths
 from .replies.schema import ReplyFormat, Shape, drop_bounds
@@ -172,7 +172,7 @@ class Wire:
         if self.paths:
             body |= {"logprobs": True, "top_logprobs": config.top_logprobs}
         is_open = config.is_own_server and get_reply_limit(config) is None
-        self.limit = bound_reply(schema) if schema and is_open else None
+        self.limit = count_longest_reply(schema) if schema and is_open else None
         plain = drop_bounds(schema)
         is_bounded = config.reply_schema == "json_schema"
         self.has_bounds = is_bounded and schema != plain

@@ -90,14 +90,17 @@ def _tokens(ids: Iterable[int], rows: Iterable[Mapping[int, Any]]) -> list[Token
     return read_tokens(
         {
             "content": [
-                {**_named(row[i]), "top_logprobs": [_named(other) for other in row.values()]}
+                {
+                    **_make_named_chance(row[i]),
+                    "top_logprobs": [_make_named_chance(other) for other in row.values()],
+                }
                 for i, row in zip(ids, rows, strict=True)
             ]
         }
     )
 
 
-def _named(chance: Any) -> dict[str, Any]:
+def _make_named_chance(chance: Any) -> dict[str, Any]:
     return {"token": chance.decoded_token or "", "logprob": chance.logprob}
 
 
@@ -144,7 +147,7 @@ class VllmTransport:
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError; EndpointUnusable if the model cannot be loaded."""
         if self._engine is None:
-            self._engine, key = _engine_of(self._model, self._options)
+            self._engine, key = _share_engine(self._model, self._options)
             self._release = weakref.finalize(self, _let_go, key)
         reply = await asyncio.wrap_future(self._engine.ask(orjson.loads(body)))
         return check_size(reply)
@@ -274,7 +277,7 @@ _engines: dict[bytes, tuple[_Engine, int]] = {}  # with the number of their user
 _engines_lock = threading.Lock()
 
 
-def _engine_of(model: str, options: Mapping[str, Any]) -> tuple[_Engine, bytes]:
+def _share_engine(model: str, options: Mapping[str, Any]) -> tuple[_Engine, bytes]:
     key = orjson.dumps([os.getpid(), model, options], option=orjson.OPT_SORT_KEYS)
     with _engines_lock:
         engine, users = _engines.get(key) or (_Engine(model, options), 0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..metrics.jury import How, Ties, combine_votes
 from ..programs.analysis.agree_labels import get_topics, join_scales
 from ..programs.config.judge_sections import seats
-from ..programs.engine.manifest import read_config_of, read_manifest
+from ..programs.engine.manifest import read_folder_config, read_manifest
 from ..programs.protocols.judged_files import (
     are_ordered,
     find_file_scale,
@@ -225,7 +225,7 @@ def _costs(
     """By member the dollars that its replies took; None: the price is not known."""
     from ..backends.budget import compute_cost, get_price
 
-    config = read_config_of(path)
+    config = read_folder_config(path)
     prices = {
         seat.name: get_price(config.model(seat.settings.model))
         for seat in seats(config.judge(name))

@@ -34,7 +34,7 @@ from ..metrics.jury import (
     MIN_TOPICS,
     UNITS,
     Unit,
-    bound_error_share,
+    compute_error_bound,
     count_mixed_labels,
     counts,
     design_effect,
@@ -225,7 +225,7 @@ class _Curve:
         self.n_cheap = max(1, len(stored.members))
         everywhere = np.ones(len(stored.truth))
         self.expensive = self._counts(stored.cheap, everywhere)
-        self.of_expensive = self._drawn(self.expensive)
+        self.of_expensive = self._draw_figures(self.expensive)
 
     def all(self, shares: Sequence[float]) -> list[Point]:
         """See `curve`."""
@@ -252,7 +252,7 @@ class _Curve:
 
     def _point(self, way: str, share: float, cheap: Codes, goes: Floats, n_cheap: int) -> Point:
         counts = self._counts(cheap, goes)
-        figures = self._drawn(counts)
+        figures = self._draw_figures(counts)
         ordered = self.stored.scale.is_ordered
         name = "quadratic" if ordered else "kappa"
         labelled = counts[:, :, : self.k]
@@ -272,7 +272,7 @@ class _Curve:
             calls=n_cheap + share,
         )
 
-    def _drawn(self, counts: Floats) -> dict[str, Array]:
+    def _draw_figures(self, counts: Floats) -> dict[str, Array]:
         """(1 + resamples,) each figure on all topics, then on each drawn sample."""
         labelled = counts[:, :, : self.k]
         drawn = np.tensordot(self.sample.draws.astype(np.float64), labelled, axes=1)
@@ -466,7 +466,7 @@ def _find_promised(
         "n_topics": len(names),
         "kept": float(kept.sum() / tally.items.sum()),
         "right": float(1 - wrong.sum() / kept.sum()),
-        "at_least": 1 - bound_error_share(kept, wrong, level, unit),
+        "at_least": 1 - compute_error_bound(kept, wrong, level, unit),
         "design_effect": None if np.isnan(effect) else effect,
         "tried": tried,
     }
@@ -475,7 +475,7 @@ def _find_promised(
 def _bounds(tally: Any, level: float, unit: Unit) -> float | None:
     """The best bound of any threshold; None where there is none."""
     bounds = [
-        bound_error_share(k, w, level, unit) for k, w in zip(tally.kept, tally.wrong, strict=True)
+        compute_error_bound(k, w, level, unit) for k, w in zip(tally.kept, tally.wrong, strict=True)
     ]
     defined = [bound for bound in bounds if not np.isnan(bound)]
     return 1 - min(defined) if defined else None

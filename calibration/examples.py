@@ -255,7 +255,7 @@ def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) ->
     collection = load_collection(data.model_copy(update={"passages": ()}))
     problems.rows += collection.problems.rows
     texts, runs = _questions(collection.topics), set[str]()
-    for answer, own in collection.cited_answers():
+    for answer, own in collection.read_cited_answers():
         cell = (answer.topic_id, answer.run_id)
         runs.add(answer.run_id)
         texts["run_id", *cell] = " ".join(s.text for s in answer.sentences if s.text)

@@ -96,8 +96,8 @@ class _Ways:
 
     def all(self) -> list[Method]:
         """The ways, the single judges first."""
-        ballots, chosen = self.ballots, self._counts(self._chosen())
-        self.base: Floats = self._drawn(chosen)
+        ballots, chosen = self.ballots, self._counts(self._take_best_member())
+        self.base: Floats = self._draw_objective(chosen)
         best = int(np.argmax([self._value(counts) for counts in self.of_member]))
         typical = self._by_rank(len(self.of_member) // 2)
         tried = [
@@ -141,7 +141,7 @@ class _Ways:
                 labels[part] = dawid_skene(votes[part], self.k).codes
             yield self._way(name, "none", self._counts(labels[is_ours]))
 
-    def _chosen(self) -> Codes:
+    def _take_best_member(self) -> Codes:
         """What the best member on other topics says."""
         labels = np.full(len(self.topics), NONE)
         for test in self.folds:
@@ -164,14 +164,14 @@ class _Ways:
         np.add.at(counts, (self.sample.topic_of, self.ballots.truth, labels), 1)  # -1 is the last
         return counts
 
-    def _drawn(self, counts: Floats) -> Floats:
+    def _draw_objective(self, counts: Floats) -> Floats:
         """(1 + resamples,) the objective on all topics, then on each drawn sample."""
         labelled = counts[:, :, : self.k]
         samples = np.tensordot(self.sample.draws.astype(np.float64), labelled, axes=1)
         return np.asarray(self.objective(np.concatenate([labelled.sum(0)[None], samples])))
 
     def _way(self, name: str, uses: str, counts: Floats) -> Method:
-        drawn, labelled = self._drawn(counts), counts[:, :, : self.k]
+        drawn, labelled = self._draw_objective(counts), counts[:, :, : self.k]
         away = drawn - self.base
 
         def of(values: Floats, ends: Ends) -> Interval:

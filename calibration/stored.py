@@ -18,7 +18,7 @@ from ..judges.table import find_judge, item_judges
 from ..metrics.jury import How, combine_votes
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.judge_sections import seats
-from ..programs.engine.manifest import read_config_of, read_manifest
+from ..programs.engine.manifest import read_folder_config, read_manifest
 from ..programs.protocols.judged_files import find_judged_file
 from ..records.kinds import Cell, LabelFile, find_kind
 from ..records.labels import cell_run_aliases, read_labels, with_run_names
@@ -353,7 +353,7 @@ def dollars(path: Path) -> float | None:
     """
     if not path.is_dir():
         return None
-    manifest, config = read_manifest(path), read_config_of(path)
+    manifest, config = read_manifest(path), read_folder_config(path)
     names = list(manifest.get("judges", {}))
     if len(names) != 1:
         return None

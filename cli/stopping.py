@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import typer
 
 from ..views.numbers import format_money, format_seconds
-from .tables import escape, spent_line, write_note
+from .tables import escape, format_spending, write_note
 
 COMPLETE = 0
 GATE_FAILED = 1
@@ -86,7 +86,7 @@ def list_details(manifest: Mapping[str, Any]) -> list[str]:
     """What was counted, asked and spent, for `--verbose`."""
     spent = manifest["this_time"]
     counted = [f"{n:,} {what}" for what, n in manifest["counts"].items()]
-    return [*counted, f"{spent_line(spent)}, {format_seconds(spent['seconds'])}"]
+    return [*counted, f"{format_spending(spent)}, {format_seconds(spent['seconds'])}"]
 
 
 def exit_unless(is_complete: bool) -> None:

@@ -35,7 +35,7 @@ def list_agent_work(manifest: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def spent_line(spent: Mapping[str, Any]) -> str:
+def format_spending(spent: Mapping[str, Any]) -> str:
     """What was asked and what it took, of a manifest's `this_time`."""
     return (
         f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "

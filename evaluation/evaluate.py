@@ -28,7 +28,7 @@ from ..programs.engine.judge_set import (
     check_prices,
     list_sparing_inputs,
 )
-from ..programs.engine.manifest import constant_judges, read_config_of
+from ..programs.engine.manifest import constant_judges, read_folder_config
 from ..programs.engine.results import ALWAYS, MANIFEST, check_free
 from ..programs.protocols import table
 from ..programs.protocols.table import program_files
@@ -223,7 +223,7 @@ def check_start(
     if settings.get("force") or not (folder / MANIFEST).is_file():
         _check_judges(make_config(options))
         return
-    before = read_config_of(folder)
+    before = read_folder_config(folder)
     programs = programs or before.program
     of_data = get_defaults(programs, {name: file for name, file in before.data if file})
     config = make_config({**of_data, **options, "program": programs})

@@ -115,7 +115,7 @@ def list_question_scores(
     Args:
         measures, runs: which; empty: all.
     """
-    lost, others = _lost(result), cache(_of_others)
+    lost, others = _count_missing(result), cache(_of_others)
     return Rows(
         QuestionScore(
             topic_id=row.topic_id,
@@ -139,7 +139,7 @@ def list_question_scores(
 _Lost: TypeAlias = Mapping[tuple[str | None, str | None], Counter[tuple[str, str]]]
 
 
-def _lost(result: StoredResult) -> _Lost:
+def _count_missing(result: StoredResult) -> _Lost:
     """What is missing, by run and topic: how often for a reason in a stage."""
     lost: dict[tuple[str | None, str | None], Counter[tuple[str, str]]] = {}
     for row in result.unjudged:
@@ -179,7 +179,7 @@ def make_frame(
     questions = _questions(result)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     scores = list_question_scores(result, measures, runs)
-    names, lost = dict.fromkeys(score.measure for score in scores), _lost(result)
+    names, lost = dict.fromkeys(score.measure for score in scores), _count_missing(result)
     for score in scores:
         key = (score.run_id, score.topic_id)
         if key not in rows:

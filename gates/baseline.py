@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..metrics.inference import LEVEL, PairedTest, compare_pairs
-from ..programs.engine.manifest import read_config_of
+from ..programs.engine.manifest import read_folder_config
 from ..programs.protocols.nuggets import MEASURES as OF_NUGGETS
 from ..programs.protocols.program import Program
 from ..programs.protocols.table import choose, meaning
@@ -33,7 +33,7 @@ def find_differences(new: Path, baseline: Path, measure: str) -> list[str]:
         new, baseline: results folders.
     """
     now, then = Result(new).manifest, Result(baseline).manifest
-    config = read_config_of(new)
+    config = read_folder_config(new)
     ran = choose([name for name in config.program if name in then["config"]["program"]])
     of_measure = [program for program in ran if _gives(program, measure, config)]
     judges = {name for program in of_measure for name in program.judges_of(config)}

@@ -164,11 +164,11 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         """See the class; `judge(...)` calls this. With example and prediction: see `metric`."""
         if pair:
             return self.metric()(*pair, **inputs)
-        return run_sync(self._decided(inputs))
+        return run_sync(self._call_decide(inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """See the class; `await judge.acall(...)` calls this."""
-        return await run_async(self._decided(inputs))
+        return await run_async(self._call_decide(inputs))
 
     def metric(self, **fields: Any) -> Any:
         """A metric of DSPy. Raises: TypeError, but of judges that label items."""
@@ -242,10 +242,10 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             self.backend = open_backend(entry)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self._shown_fields().items())
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._list_shown_fields().items())
         return f"{type(self).__name__}({shown})"
 
-    def _shown_fields(self) -> dict[str, Any]:
+    def _list_shown_fields(self) -> dict[str, Any]:
         """What tells this judge from others, by name."""
         own = self.backend.config if self.backend is not None else super().get_lm()
         options = {name: getattr(self, name, None) for name in ("window", "limit", "version")}
@@ -254,7 +254,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             fields["demos"] = demos
         return {n: value for n, value in fields.items() if value is not None or n == "model"}
 
-    async def _decided(self, inputs: dict[str, Any]) -> dspy.Prediction:
+    async def _call_decide(self, inputs: dict[str, Any]) -> dspy.Prediction:
         """What `decide` says; with the reasoning of a dspy.ChainOfThought as `rationale`."""
         reasons: list[str | None] = []
         token = REASONS.set(reasons)

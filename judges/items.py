@@ -266,8 +266,8 @@ class ItemJudge(ExplainingJudge):
             raise ValueError(f"window must be 1 or more, got {window}")
         self.window = window
 
-    def _shown_fields(self) -> dict[str, Any]:
-        return {**super()._shown_fields(), "fitted": self.fit() is not None}
+    def _list_shown_fields(self) -> dict[str, Any]:
+        return {**super()._list_shown_fields(), "fitted": self.fit() is not None}
 
     def _verdict(
         self, reply: Reply, key: str | None, item: Mapping[str, str], topic_id: str | None

@@ -338,7 +338,7 @@ def density_value(
 REQUIRED, PARTLY_REDUNDANT, FULLY_REDUNDANT, NO_ANSWER = 3, 2, 1, 0
 
 
-def required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> list[int]:
+def find_required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> list[int]:
     """Rows of the pool that together answer all answerable questions: P**, the oracle context.
 
     Taken greedily: the passage that answers most questions not answered yet, the first of
@@ -355,7 +355,7 @@ def required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> 
         for each passage and all different; it names the index.
     Source: arXiv:2506.20051; the rule for ties is ours.
 
-    >>> required_subset([[5, 0, 0], [3, 4, 0], [0, 0, 5]], order=[0, 1, 2])
+    >>> find_required_subset([[5, 0, 0], [3, 4, 0], [0, 0, 5]], order=[0, 1, 2])
     [1, 2]
     """
     hits = answers(pool, eta) == 1
@@ -380,7 +380,7 @@ def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -
 
     Args:
         pool: (n_passages, n_questions) ratings in [0, 5], missing = nan.
-        required: row numbers of P**, as `required_subset` gives them.
+        required: row numbers of P**, as `find_required_subset` gives them.
         eta: the rating that answers, in (0, 5].
 
     Returns: a grade for each row. P** is taken as it is given, so its rows are 3 whatever is

@@ -449,7 +449,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
-def randomised_hsd(scores: ArrayLike, *, resamples: int = N_PERMUTATIONS, seed: int = 0) -> Floats:
+def compute_randomised_hsd(
+    scores: ArrayLike, *, resamples: int = N_PERMUTATIONS, seed: int = 0
+) -> Floats:
     """P-values of all pairs of runs, corrected by the largest difference that chance gives.
 
     Args:

@@ -310,7 +310,7 @@ def counts(
     )
 
 
-def bound_error_share(
+def compute_error_bound(
     kept: Floats, wrong: Floats, confidence: float, unit: Unit = "topic"
 ) -> float:
     """Compute the upper bound of the share of wrong labels among the kept ones.
@@ -325,7 +325,7 @@ def bound_error_share(
     Returns: a share; nan without kept items or, of topics, with fewer than 2 that have some.
 
     >>> kept, wrong = np.array([10.0, 10, 10]), np.array([0.0, 2, 4])
-    >>> [round(bound_error_share(kept, wrong, 0.9, unit), 3) for unit in ("item", "topic")]
+    >>> [round(compute_error_bound(kept, wrong, 0.9, unit), 3) for unit in ("item", "topic")]
     [0.325, 0.418]
     """
     from scipy.stats import beta
@@ -371,12 +371,12 @@ def find_safe_threshold(tally: Counts, agree: float, confidence: float, unit: Un
 
     Returns: None where the first test fails, or none can be made.
     Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items. By topic the bound is
-        that of `bound_error_share`.
+        that of `compute_error_bound`.
     """
     covers = (tally.kept > 0).mean(1) >= COVERED if unit == "topic" else tally.kept.any(1)
     index = None
     for i in np.flatnonzero(covers):
-        if not bound_error_share(tally.kept[i], tally.wrong[i], confidence, unit) <= 1 - agree:
+        if not compute_error_bound(tally.kept[i], tally.wrong[i], confidence, unit) <= 1 - agree:
             break
         index = int(i)
     return index

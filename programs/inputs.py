@@ -61,7 +61,7 @@ class Collection:
     problems: Problems = field(default_factory=Problems)
     lines: LineIndex = field(default_factory=LineIndex)  # of the answers, by topic
 
-    def cited_answers(
+    def read_cited_answers(
         self, topic_id: str | None = None
     ) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
         """The answers, each with the passages that its citations mean; those to one topic, or all.
@@ -69,7 +69,7 @@ class Collection:
         Documents that a report carries inline are its run's own: another run may use the same id
         for another text, as real ones do.
         """
-        for line, answer in self._placed([topic_id] if topic_id is not None else self.topics):
+        for line, answer in self._read_placed([topic_id] if topic_id is not None else self.topics):
             passages: Mapping[str, Passage] = self.passages
             if (others := self.files_with_documents.get(line.path)) is not None:
                 passages = ChainMap(own_documents(line), others, self.passages)
@@ -81,10 +81,10 @@ class Collection:
         So what the answers to one topic share, such as a passage that many of them cite, is
         asked about at one time, and the endpoint has it in its prefix cache.
         """
-        for _, answer in self._placed(self.topics):
+        for _, answer in self._read_placed(self.topics):
             yield answer
 
-    def _placed(self, topics: Iterable[str]) -> Iterator[tuple[Line, Answer]]:
+    def _read_placed(self, topics: Iterable[str]) -> Iterator[tuple[Line, Answer]]:
         for topic_id in topics:
             yield from answers_with_lines(self.lines.lines(topic_id), is_checked=True)
 
@@ -387,7 +387,7 @@ class CoverageInputs:
             yield from self.listed.get(topic, ())
             yield from self.ratings.get(topic, ())
             for rankings in self.rankings.values():
-                yield from self.judged_ids(topic, rankings.get(topic, ())[: self.most_k(topic)])
+                yield from self.select_judged(topic, rankings.get(topic, ())[: self.most_k(topic)])
 
     def most_k(self, topic: str) -> int:
         """The most passages that a context of this topic can have."""
@@ -410,7 +410,7 @@ class CoverageInputs:
             else:
                 contexts.setdefault(answer.topic_id, answer.references)
 
-    def judged_ids(self, topic: str, ids: tuple[str, ...]) -> tuple[str, ...]:
+    def select_judged(self, topic: str, ids: tuple[str, ...]) -> tuple[str, ...]:
         """The passages of a context that questions are asked about."""
         if not self.settings.own_only:
             return ids

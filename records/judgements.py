@@ -36,7 +36,7 @@ class Evidence(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _placed(cls, fields: Any) -> Any:
+    def _place_quote(cls, fields: Any) -> Any:
         if isinstance(fields, dict) and fields.get("start") is not None:
             return {"is_quoted": True, **fields}
         return fields

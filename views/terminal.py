@@ -74,7 +74,7 @@ def table_text(table: Table, terminal: Terminal) -> str:
     columns are left out and named below, and at last other columns follow in a table below. Names
     that are cut stay different from each other.
     """
-    at, widths = _laid_out(table, terminal.width)
+    at, widths = _lay_out(table, terminal.width)
     columns = [table.columns[i] for i in at]
     names = {
         i: _cut_names(table, i, width, terminal)
@@ -137,7 +137,7 @@ def _spread(left: str, right: str, terminal: Terminal) -> list[str]:
 # Columns that fit
 
 
-def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
+def _lay_out(table: Table, width: int) -> tuple[list[int], list[int]]:
     """Which columns are shown, and how wide each is."""
     at = list(range(len(table.columns)))
     natural = [_natural_width(table, i) for i in at]

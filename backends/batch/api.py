@@ -151,18 +151,18 @@ class Follower:
         if not sent.file_id:
             raise NeverSent("a killed run had not sent it", retryable=True)
         if not sent.batch_id:
-            make = self._patiently(batch, lambda: self._made(sent), TRIES)
+            make = self._patiently(batch, lambda: self._create_batch(sent), TRIES)
             self._ledger.made(sent, await make)
         wait = min(FIRST_WAIT_S, self._longest_wait_s)
         while not _is_over(state := await self._patiently(batch, lambda: self._calls.look(sent))):
             await asyncio.sleep(wait)
             wait = min(wait * 1.5, self._longest_wait_s)
         if state["status"] == "failed":
-            await self._failed(batch, state, had_room_since=self._n_over > n_over)
+            await self._raise_failure(batch, state, had_room_since=self._n_over > n_over)
         self._n_over += 1
         batch.results = await self._patiently(batch, lambda: self._fetch(sent, state))
 
-    async def _made(self, sent: Sent) -> str:
+    async def _create_batch(self, sent: Sent) -> str:
         """The batch's id: of the one that was made before, or of a new one."""
         if sent.asked_at:
             until = time.monotonic() + SHOWS_UP_S  # not from then: clocks are set back and forth
@@ -180,7 +180,9 @@ class Follower:
             self._ledger.drop(sent)
             raise
 
-    async def _failed(self, batch: Batch, state: dict[str, Any], *, had_room_since: bool) -> None:
+    async def _raise_failure(
+        self, batch: Batch, state: dict[str, Any], *, had_room_since: bool
+    ) -> None:
         """Raise what a batch means that the endpoint did not take; nothing of it was judged."""
         self._ledger.drop(batch.sent)
         code, message = _reason(state.get("errors"))

@@ -238,7 +238,7 @@ class Results:
         """What the batch says of one request. Raises: EndpointError if its lines disagree."""
         if lines := [self._line(start, config) for start in self._starts.get(index, ())]:
             row, *others = map(loaded, lines)
-            if any(_content_of(other) != _content_of(row) for other in others):
+            if any(_read_content(other) != _read_content(row) for other in others):
                 what = f"batch {self.batch_id}: {len(lines)} results for one request, which differ"
                 billed = sum(map(len, lines))
                 raise EndpointError(what, retryable=False, billed=billed, is_general=False)
@@ -254,7 +254,7 @@ class Results:
         return line
 
 
-def _content_of(row: dict[str, Any]) -> Any:
+def _read_content(row: dict[str, Any]) -> Any:
     """What a line of results says, without ids and times."""
     response = row.get("response")
     body = response.get("body") if isinstance(response, dict) else None

@@ -148,11 +148,11 @@ def _chances(
         return {}, i
     shares = dict.fromkeys(alive, 1.0)
     for chances, could in reversed(steps):
-        shares = _shared(chances, could, shares)
+        shares = _share_alternatives(chances, could, shares)
     return shares, i
 
 
-def _shared(
+def _share_alternatives(
     chances: Mapping[str, float], could: Mapping[str, str], later: Mapping[str, float]
 ) -> dict[str, float]:
     """What each label gets of one token's alternatives; `later`, of those after the actual one.

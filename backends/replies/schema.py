@@ -127,7 +127,7 @@ class ReplyFormat:
         }
         labels = [name for name, f in self._outputs.items() if not _is_free_text(f.annotation)]
         self._deciding = frozenset(labels or self._outputs)
-        self._reader = _reader_of(signature)  # type: ignore[arg-type]  # a class has a hash
+        self._reader = _make_reader(signature)  # type: ignore[arg-type]  # a class has a hash
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -150,15 +150,15 @@ class ReplyFormat:
         """
         given: dict[str, Any] = dict(zip([*self._keyed, *self._counted], shape, strict=False))
         properties = {
-            name: _described(
+            name: _describe_field(
                 field,
-                _closed_map(field, given[name])
+                _make_closed_map(field, given[name])
                 if name in self._keyed and name in given
                 else _field_schema(field, given.get(name)),
             )
             for name, field in self._outputs.items()
         }
-        schema = _closed(properties)
+        schema = _make_closed_object(properties)
         return schema if bounded else drop_bounds(schema)
 
     def field_schemas(self) -> list[str]:
@@ -181,7 +181,7 @@ class ReplyFormat:
         Raises: JudgeOutputError with reason incomplete (a field or key is missing) or
             unparseable (everything else).
         """
-        written = self._written(text)
+        written = self._read_written(text)
         row = written.row
         if row.keys() != self._outputs.keys():
             for name in self._outputs:
@@ -207,10 +207,10 @@ class ReplyFormat:
 
     def object_in(self, text: str) -> str:
         """The part of a reply that `parse` reads: its JSON object, as it is written there."""
-        return self._written(text).body
+        return self._read_written(text).body
 
     @staticmethod
-    def _written(text: str) -> Written:
+    def _read_written(text: str) -> Written:
         try:
             return read_object(text)
         except NoObjectError as error:
@@ -277,11 +277,11 @@ def _strict(kind: Any) -> Any:
         return origin[parts]
     if origin not in _UNIONS:
         return kind
-    tag, union = _tag_of(get_args(kind)), typing.Union[parts]  # noqa: UP007
+    tag, union = _find_tag(get_args(kind)), typing.Union[parts]  # noqa: UP007
     return union if tag is None else Annotated[union, Discriminator(tag)]
 
 
-def _tag_of(kinds: tuple[Any, ...]) -> str | None:
+def _find_tag(kinds: tuple[Any, ...]) -> str | None:
     """The key whose literal tells these objects apart; None: they are not of this kind."""
     if not all(map(is_typeddict, kinds)):
         return None
@@ -308,12 +308,12 @@ def _is_free_text(kind: Any) -> bool:
 
 
 @lru_cache(maxsize=256)  # of judges that are opened time and again
-def _reader_of(signature: type[dspy.Signature]) -> TypeAdapter[dict[str, Any]]:
-    fields = {name: _annotated(field) for name, field in signature.output_fields.items()}
+def _make_reader(signature: type[dspy.Signature]) -> TypeAdapter[dict[str, Any]]:
+    fields = {name: _annotate_type(field) for name, field in signature.output_fields.items()}
     return TypeAdapter(TypedDict(signature.__name__, fields))  # type: ignore[operator]
 
 
-def _annotated(field: FieldInfo) -> Any:
+def _annotate_type(field: FieldInfo) -> Any:
     """The field's type with its bounds, and with the checks that a judge makes of a reply."""
     kind: Any = _strict(field.annotation)
     for mark in field.metadata:
@@ -375,7 +375,7 @@ def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
         return {"type": "string", "enum": [label.value for label in kind]}
     if is_typeddict(kind):
         hints = get_type_hints(kind, include_extras=True).items()
-        return _closed({name: _type_schema(part) for name, part in hints})
+        return _make_closed_object({name: _type_schema(part) for name, part in hints})
     origin, parts = get_origin(kind), get_args(kind)
     if kind is str:
         least = {"minLength": low} if low else {}
@@ -392,18 +392,18 @@ def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
     return schema
 
 
-def _described(field: FieldInfo, schema: dict[str, Any]) -> dict[str, Any]:
+def _describe_field(field: FieldInfo, schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of a field, with what its labels mean."""
     meanings = "; ".join(f"{label}: {text}" for label, text in get_meanings(field).items())
     return {"description": meanings, **schema} if meanings else schema
 
 
-def _closed_map(field: FieldInfo, keys: tuple[str, ...]) -> dict[str, Any]:
+def _make_closed_map(field: FieldInfo, keys: tuple[str, ...]) -> dict[str, Any]:
     value = _type_schema(get_args(field.annotation)[1])
-    return _closed(dict.fromkeys(keys, value))
+    return _make_closed_object(dict.fromkeys(keys, value))
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def _make_closed_object(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,

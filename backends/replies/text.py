@@ -105,11 +105,11 @@ def _amid(text: str) -> Written:
 def _objects(text: str, begin: int) -> Iterator[_Object]:
     """Outermost objects in turn. Raises: NoObjectError at the first that is broken."""
     while (start := _START.search(text, begin)) is not None:
-        row, begin = _decoded(text, start.start())
+        row, begin = _decode_object(text, start.start())
         yield _Object(start.start(), begin, row)
 
 
-def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
+def _decode_object(text: str, start: int) -> tuple[dict[str, Any], int]:
     try:
         _, end = _DECODER.raw_decode(text, start)
         return orjson.loads(text[start:end]), end
@@ -224,7 +224,7 @@ def _holds(text: str, written: Written, comparable: Mapping[str, Any], keys: Set
     """Whether an object of the text says the same in what is asked, and has no other fields."""
     wanted = {key: comparable[key] for key in comparable if key in keys}
     longest = 12 * len(written.body) + 200  # escapes take six characters, white space is gone
-    for read in (_unescaped(text).translate(_AS_JSON), text):
+    for read in (_unescape(text).translate(_AS_JSON), text):
         dense = "".join(read.split())
         for start in _OBJECT.finditer(dense):
             at = start.start()
@@ -250,11 +250,11 @@ def _comparable(value: Any) -> Any:
 
 
 def _plain(text: str) -> str:
-    text = unicodedata.normalize("NFKC", _unescaped(text)).casefold()
+    text = unicodedata.normalize("NFKC", _unescape(text)).casefold()
     return "".join(text.translate(_DROPPED).split()).replace(",}", "}")
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """The text with what HTML and JSON escape written out."""
     if "&" in text:
         text = html.unescape(text)
@@ -292,11 +292,11 @@ def find_loop(text: str) -> str:
     for n in range(1, min(LONGEST_LOOP, len(end) // MIN_TIMES) + 1):
         least = max(MIN_REPEATED, n * MIN_TIMES)
         if least <= len(end) and end[-least:-n] == end[n - least :]:
-            return _shown(end[-n:])
+            return _trim_loop(end[-n:])
     return ""
 
 
-def _shown(loop: str) -> str:
+def _trim_loop(loop: str) -> str:
     """The loop from the start of an entry of a list, if it has one."""
     if not loop.strip():
         return "white space"

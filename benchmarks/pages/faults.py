@@ -24,7 +24,7 @@ import numpy as np
 import nuggetjudge
 from nuggetjudge.plugins.lab.probe.faults import Cell, Tested, judges_in, probing_faults, rates
 from nuggetjudge.plugins.lab.probe.probing import Options
-from nuggetjudge.programs.engine.manifest import read_config_of
+from nuggetjudge.programs.engine.manifest import read_folder_config
 from nuggetjudge.records.reading.problems import Problems
 
 SAMPLE = 100  # cases of each fault
@@ -49,7 +49,9 @@ def tested(data: Path) -> dict[str, Tested] | None:
             allow_missing=1.0,
         )
         options = Options(limit=SAMPLE)
-        report = probing_faults(out, judges_in(out), read_config_of(out), Problems(), options).ask()
+        report = probing_faults(
+            out, judges_in(out), read_folder_config(out), Problems(), options
+        ).ask()
     return {NAMES[one.judge["judge"]]: one for one in report.found}
 
 

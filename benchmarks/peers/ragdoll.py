@@ -91,7 +91,7 @@ class CountingJudgeSet(JudgeSet):
         super().__init__(config, cache=None, budget=Budget())
         self.counts: dict[str, Counting] = {}
 
-    def _opened(self, alias: str, model: ModelConfig) -> Backend:
+    def _open_backend(self, alias: str, model: ModelConfig) -> Backend:
         return self.counts.setdefault(alias, Counting(model))
 
 
@@ -167,7 +167,7 @@ def demo() -> Iterator[Work]:
 
     cited = [
         (sentence.text, passages[citation.passage_id].text)
-        for answer, passages in collection.cited_answers()
+        for answer, passages in collection.read_cited_answers()
         for sentence in answer.sentences
         for citation in sentence.citations
         if citation.passage_id in passages

@@ -136,7 +136,7 @@ def _print_dry_run(config: Config, *, as_json: bool) -> None:
     elif rows := estimate.rows():
         sys.stdout.write("\n")
         print_view(View(tables=[make_agents_table(rows)]))
-    for line in estimate.short_of(config):
+    for line in estimate.list_short_limits(config):
         write_note(f"{line}.\n")
     _note_uncounted(config)
 
@@ -154,7 +154,7 @@ def _note_before(config: Config) -> Forecast | None:
     for line in () if config.run.offline else notes_on(models_asked(config)):
         write_note(f"{line}\n")
     expected = forecast_if_limited(config)
-    for line in expected.short_of(config) if expected is not None else ():
+    for line in expected.list_short_limits(config) if expected is not None else ():
         write_note(f"{line}.\n")
     return expected
 

@@ -174,7 +174,7 @@ class Marks:
         """The indices that its marks cite, in their order; some may be of no context."""
         return [index for mark in MARKS.findall(text) for index in self._indices(mark)]
 
-    def left_out_of(self, text: str) -> str:
+    def remove_from(self, text: str) -> str:
         """The text without its marks."""
         return MARKS.sub(lambda mark: "" if self._indices(mark[0]) else mark[0], text).strip()
 
@@ -206,7 +206,7 @@ class Marks:
             is_last = match is found[-1]  # behind a stop and before a sentence is (1) of a list
             if _COUNTED.search(line) or not _ends_clause(text, *match.span(), or_stop=not is_last):
                 return text
-        return self._replaced(text, [(match, [match[0][1:-1]]) for match in found])
+        return self._replace(text, [(match, [match[0][1:-1]]) for match in found])
 
     def _plain_small(self, text: str) -> str:
         small = _HTML_SMALL.sub(lambda m: re.sub(r"\s", "", m[1]).translate(_TO_SMALL), text)
@@ -215,10 +215,10 @@ class Marks:
             if not _EXPONENT.search(small[max(0, match.start() - 6) : match.start()]):
                 digits = match[0].translate(_TO_DIGITS)
                 found.append((match, [digits, ",".join(digits)]))  # 12, or 1 and 2
-        marked = self._replaced(small, found)
+        marked = self._replace(small, found)
         return text if marked == small else marked
 
-    def _replaced(self, text: str, found: Sequence[tuple[re.Match[str], list[str]]]) -> str:
+    def _replace(self, text: str, found: Sequence[tuple[re.Match[str], list[str]]]) -> str:
         """The text with all that was found as marks, if each can be one; else as it is.
 
         Args:
@@ -248,12 +248,12 @@ class Marks:
                 indices += self._by_id[name]
                 continue
             for each in re.split(r"\s*&\s*|\s+and\s+", name):
-                if (numbers := self._numbered(each)) is None:
+                if (numbers := self._read_numbers(each)) is None:
                     return []
                 indices += numbers
         return indices
 
-    def _numbered(self, name: str) -> Iterable[int] | None:
+    def _read_numbers(self, name: str) -> Iterable[int] | None:
         """The indices of `2`, `2-4` or `Source 2`; None if it is not the number of a context.
 
         Of a range that goes past the contexts its end stands for all that is not there.
@@ -352,7 +352,7 @@ def split_marked_answer(marks: Marks) -> list[Sentence]:
             continue
         for text in _join(sentences(_MARKER.sub("", line))):
             cited: tuple[int | str, ...] = tuple(dict.fromkeys(marks.cited(text)))
-            words = marks.left_out_of(text)
+            words = marks.remove_from(text)
             if sentences_before and not heading and not any(map(str.isalnum, words)):
                 before = sentences_before.pop()
                 words = f"{before.text} {words}".strip() if not cited else before.text

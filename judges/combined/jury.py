@@ -222,7 +222,7 @@ class Jury(Several):
         ]
         both = zip(items, by_item, strict=True)
         outcomes = await asyncio.gather(
-            *(self._combined(item, verdicts, topic_id) for item, verdicts in both)
+            *(self._combine(item, verdicts, topic_id) for item, verdicts in both)
         )
         calls = [call for of in replies.values() for call in of.calls]
         calls += [call for _, call in outcomes if call is not None]
@@ -281,7 +281,7 @@ class Jury(Several):
             what = f"{n} of {len(replies)} members judged, wanted {self.quorum}; {why}"
             raise JudgeError(Reason.QUORUM, what, raw)
 
-    async def _combined(
+    async def _combine(
         self, item: Mapping[str, str], verdicts: Mapping[str, Verdict], topic_id: str | None
     ) -> tuple[Verdict | Unjudged, Provenance | None]:
         """The verdict on one item, and the call of the adjudicator if it was asked."""

@@ -117,7 +117,7 @@ class Verified(Several):
         """See ItemJudge: the calls of the first judge, then those of the verifier."""
         verdicts, calls = await self.first.judged(items, topic_id)
         both = zip(items, verdicts, strict=True)
-        verified = await asyncio.gather(*(self._verified(*each, topic_id) for each in both))
+        verified = await asyncio.gather(*(self._verify(*each, topic_id) for each in both))
         more = tuple(call for _, call in verified if call is not None)
         return [verdict for verdict, _ in verified], (*calls, *more)
 
@@ -150,7 +150,7 @@ class Verified(Several):
         """See ItemJudge: the models of both."""
         return f"{self.first.model_name} verified by {self.verifier.model_name}"
 
-    async def _verified(
+    async def _verify(
         self, item: Mapping[str, str], first: Verdict | Unjudged, topic_id: str | None
     ) -> tuple[Verdict | Unjudged, Provenance | None]:
         """What stands for one item, and the call of the verifier if it was asked."""

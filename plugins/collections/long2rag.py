@@ -131,10 +131,10 @@ class _Long2RagBuild(Build):
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Build."""
-        seeds = await self._scored(results)
+        seeds = await self._score_seeds(results)
         questions = [BuiltQuestion(seed.topic) for seed in seeds if seed.is_kept]
         if self.config.section(Long2RagConfig).evolve:
-            questions = await self._evolved(questions, results)
+            questions = await self._evolve_seeds(questions, results)
         questions = await self._split(questions, results)
         made = None
         if self.source.documents is not None:
@@ -153,7 +153,7 @@ class _Long2RagBuild(Build):
         """See Build."""
         return long2rag_datasheet(manifest)
 
-    async def _scored(self, results: Results) -> list[ScoredSeed]:
+    async def _score_seeds(self, results: Results) -> list[ScoredSeed]:
         seeds, least = self.source.seeds, self.config.section(Long2RagConfig).least
         items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
         score = self.judge_set["question_scorer"].scores
@@ -167,7 +167,9 @@ class _Long2RagBuild(Build):
                     results.count(f"seed questions with fewer than {least} points")
         return scored
 
-    async def _evolved(self, seeds: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
+    async def _evolve_seeds(
+        self, seeds: list[BuiltQuestion], results: Results
+    ) -> list[BuiltQuestion]:
         """Each seed with the questions made from it; those of one way that are not made are named
         by their ids without a number."""
         n = self.config.section(Long2RagConfig).evolve

@@ -249,9 +249,9 @@ class ReplayJudgeSet(JudgeSet):
         super().__init__(config, cache=None, budget=budget)
         self._stored, self._earlier, self._whole = stored, earlier, budget
 
-    def _opened(self, alias: str, model: ModelConfig) -> Backend:
+    def _open_backend(self, alias: str, model: ModelConfig) -> Backend:
         if model.way in _WITHOUT_ENDPOINT:
-            return super()._opened(alias, model)
+            return super()._open_backend(alias, model)
         if self._earlier is None or self._earlier.replies is None:
             return Gateway(model, None, cache=self._stored[alias], budget=self._whole)
         then, replies = self._earlier.models[alias], self._earlier.replies

@@ -161,7 +161,7 @@ class TracedGateway(Gateway):
             try:
                 reply = await super().ask(prompt, inputs, replicate)
             except BaseException as error:
-                self._failed(span, error)
+                self._mark_failure(span, error)
                 raise
             finally:
                 _CALL.reset(token)
@@ -201,7 +201,7 @@ class TracedGateway(Gateway):
         waiting: float = failed["nuggetjudge.wait_s"]
         return waiting
 
-    def _failed(self, span: Span, error: BaseException) -> None:
+    def _mark_failure(self, span: Span, error: BaseException) -> None:
         why = error.reason.value if isinstance(error, JudgeError) else type(error).__name__
         mark_failed(span, why)
         if takes_content() and isinstance(error, JudgeError) and error.raw:
@@ -300,7 +300,7 @@ def trace_items(ask: Ask[ItemT], stage: str, judges: Sequence[str]) -> Ask[ItemT
             try:
                 outcome = await ask(item)
             except JudgeError as error:
-                _lost(span, name, error.reason)
+                _mark_lost(span, name, error.reason)
                 raise
             except BaseException as error:
                 mark_failed(span, type(error).__name__)
@@ -309,7 +309,7 @@ def trace_items(ask: Ask[ItemT], stage: str, judges: Sequence[str]) -> Ask[ItemT
                 for row in outcome.values.get("verdicts", ()):
                     span.add_event(_RESULT, _result(name, row))
             else:
-                _lost(span, name, outcome.reason)
+                _mark_lost(span, name, outcome.reason)
             return outcome
 
     return ask_in_span
@@ -328,7 +328,7 @@ def _result(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return attributes
 
 
-def _lost(span: Span, name: str, reason: Reason) -> None:
+def _mark_lost(span: Span, name: str, reason: Reason) -> None:
     mark_failed(span, reason.value)
     span.add_event(_RESULT, {"gen_ai.evaluation.name": name, "error.type": reason.value})
 

@@ -18,7 +18,7 @@ from ...cli.options import (
 )
 from ...cli.signatures import ExistingPath, Folder, OptionRules, Positive
 from ...cli.stopping import INCOMPLETE, is_whole, list_problems, open_results, run_until_stopped
-from ...cli.tables import spent_line, write_note
+from ...cli.tables import format_spending, write_note
 from ...cli.views import print_plan
 from ...metrics.inference import LEVEL
 from ...records.reading.problems import InputError, Problems
@@ -76,7 +76,7 @@ def audit(
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
     lost = f"{missing:,} judgements are missing; they are not counted\n" if missing else ""
-    write_note(f"{lost}{spent_line(manifest['this_time'])}\nResults: {out}\n")
+    write_note(f"{lost}{format_spending(manifest['this_time'])}\nResults: {out}\n")
     if not is_whole(manifest, config.run.allow_missing):
         raise typer.Exit(INCOMPLETE)
 

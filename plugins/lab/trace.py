@@ -22,7 +22,7 @@ from ...cli.stopping import open_results
 from ...cli.tables import cell, write_objects, write_text
 from ...judges.table import judge_names
 from ...programs.config.sections import Config
-from ...programs.engine.manifest import read_config_of
+from ...programs.engine.manifest import read_folder_config
 from ...records.reading.problems import InputError
 from ...records.traces import ItemTrace, Step, TraceFilter, read_folder_traces
 from ...views.terminal import Terminal
@@ -184,7 +184,7 @@ class Prices:
     def __init__(self, folder: Path) -> None:
         self._config: Config | None = None
         with suppress(InputError):  # results without their manifest, or of a package that is gone
-            self._config = read_config_of(folder)
+            self._config = read_folder_config(folder)
         self._price = cache(self._find_price)
 
     def find_cost(self, step: Step) -> float | None:

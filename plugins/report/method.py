@@ -10,7 +10,7 @@ from typing import Any
 from ...metrics.inference import EXACT_TOPICS, LEVEL
 from ...programs.engine.folders import CHANGED as HAS_CHANGED
 from ...programs.engine.folders import find_inputs
-from ...programs.engine.manifest import read_config_of
+from ...programs.engine.manifest import read_folder_config
 from ...programs.engine.spending import Spent, cost_in_all, read_spending
 from ...programs.protocols.table import meaning, programs
 from ...programs.scoring.result import Result
@@ -136,7 +136,7 @@ def _yaml(result: Result) -> str:
     import yaml
 
     try:
-        config = read_config_of(result.folder).model_dump(mode="json", by_alias=True)
+        config = read_folder_config(result.folder).model_dump(mode="json", by_alias=True)
     except InputError:
         config = result.manifest["config"]
     text: str = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
@@ -182,7 +182,7 @@ def _costs(result: Result, named: Path) -> dict[str, Any]:
             }
             for name in names
         ],
-        "spend": list(spent_by_stage(rows).values()),
+        "spend": list(sum_by_stage(rows).values()),
         "n_starts": len({row["start"] for row in rows}),
         "models": [
             {"model": name, **dict(tokens)}
@@ -197,7 +197,7 @@ def _costs(result: Result, named: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def spent_by_stage(rows: Iterable[Spent]) -> dict[str, dict[str, Any]]:
+def sum_by_stage(rows: Iterable[Spent]) -> dict[str, dict[str, Any]]:
     """By stage what was spent over all starts; a cost is None as soon as one is unknown."""
     by_stage: dict[str, dict[str, Any]] = {}
     for row in rows:

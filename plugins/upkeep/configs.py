@@ -54,12 +54,12 @@ def export_config(
     """
     import yaml
 
-    from ...programs.engine.manifest import read_config_of
+    from ...programs.engine.manifest import read_folder_config
 
     if what is None or not Path(what).is_dir():
         config = given.config_of(what)
     elif given.is_empty:
-        config = read_config_of(Path(what))
+        config = read_folder_config(Path(what))
     else:
         raise InputError(
             f"{what}: is a finished run, which --config, --model and --set cannot change"

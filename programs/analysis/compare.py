@@ -264,7 +264,7 @@ def _cost(one: Path, other: Path) -> dict[str, Any] | None:
     if not (one.is_dir() and other.is_dir()):
         return None
     first, second = map(read_manifest, (one, other))
-    spent = [_spent(manifest) for manifest in (first, second)]
+    spent = [_read_spending(manifest) for manifest in (first, second)]
     same_work = first["config"]["program"] == second["config"]["program"]
     n_mine, n_theirs = (s["n_judgements"] or 1 for s in spent)
     ratio: dict[str, float | None] = dict.fromkeys(("calls", "tokens", "dollars"))
@@ -275,7 +275,7 @@ def _cost(one: Path, other: Path) -> dict[str, Any] | None:
     return {"one": spent[0], "other": spent[1], "ratio_per_judgement": ratio}
 
 
-def _spent(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _read_spending(manifest: Mapping[str, Any]) -> dict[str, Any]:
     last, counted = manifest.get("this_time", {}), manifest.get("tokens", {})
     tokens = counted.get("prompt", 0) + counted.get("completion", 0)
     is_whole = not last.get("cache_hits") and (last.get("tokens") or 0) >= tokens

@@ -17,9 +17,9 @@ from ...metrics.inference import (
     Draws,
     PairedTest,
     compare_pairs,
+    compute_randomised_hsd,
     holm,
     mean_intervals,
-    randomised_hsd,
 )
 from ...metrics.inference import N_PERMUTATIONS as RESAMPLES
 from ...metrics.rank_correlation import spearman
@@ -287,7 +287,7 @@ def find_differences(
     if test == HSD:
         complete = _all_judged(table)
         means = complete.mean(axis=0)
-        p = randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+        p = compute_randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
         pairs = list(combinations(range(table.shape[1]), 2))
         differences = [float(means[i] - means[j]) for i, j in pairs]
         return PairDifferences(HSD, [float(p[i, j]) for i, j in pairs], differences)

@@ -47,13 +47,13 @@ class DryRunJudgeSet(JudgeSet):
         self.counts: dict[tuple[JudgeName, str], PromptSizes] = {}
         self.settings: dict[tuple[JudgeName, str], JudgeConfig] = {}  # of who was asked
 
-    def _opened(self, alias: str, model: ModelConfig) -> Backend:
+    def _open_backend(self, alias: str, model: ModelConfig) -> Backend:
         if model.way == "recorded":
             open_backend(model)  # raises what is wrong with the recording
         return LexicalBackend(model)
 
-    def _built(self, name: JudgeName) -> Judge:
-        judge = super()._built(name)
+    def _build_judge(self, name: JudgeName) -> Judge:
+        judge = super()._build_judge(name)
         if isinstance(judge, Verified):
             judge.labels = judge.scale  # any label may have to be verified
         stages = judge.stages if isinstance(judge, Cascade) else [judge]
@@ -75,8 +75,8 @@ class DryRunJudgeSet(JudgeSet):
         self._measure(name, judge, make_verifier(self._config.judge(name)), VERIFIER)
         return judge
 
-    def _seated(self, name: JudgeName, seat: Seat) -> Judge:
-        judge = super()._seated(name, seat)
+    def _build_member(self, name: JudgeName, seat: Seat) -> Judge:
+        judge = super()._build_member(name, seat)
         self._measure(name, judge, seat.settings, seat.name)
         return judge
 

@@ -26,7 +26,7 @@ from .manifest import (
     find_place,
     input_files,
     make_fingerprint,
-    read_config_of,
+    read_folder_config,
     read_manifest,
 )
 from .results import MANIFEST
@@ -81,7 +81,7 @@ def find_inputs(folder: Path) -> Inputs:
     Raises: InputError for a folder without a manifest that this version can read. A file that has
         changed or is gone is no error until `Inputs.checked`.
     """
-    manifest, config = read_manifest(folder), read_config_of(folder)
+    manifest, config = read_manifest(folder), read_folder_config(folder)
     return locate_inputs(folder, config, manifest.get("inputs", {}), manifest.get("made_in"))
 
 
@@ -248,7 +248,7 @@ def _differences(
 ) -> Iterator[str]:
     """What this run would not have of the one before."""
     try:
-        before = read_config_of(folder)
+        before = read_folder_config(folder)
     except InputError:
         yield "its config is not of this version"
         return

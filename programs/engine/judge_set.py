@@ -126,7 +126,7 @@ class JudgeSet:
     def __getitem__(self, name: JudgeName) -> Any:
         """A judge by its name in a config. Raises: InputError if its settings or file are wrong."""
         if name not in self._judges:
-            self._judges[name] = self._built(name)
+            self._judges[name] = self._build_judge(name)
         return self._judges[name]
 
     def item_judge(self, name: str) -> ItemJudge:
@@ -160,7 +160,7 @@ class JudgeSet:
         if alias not in self._backends:
             if alias != "default" and alias not in self._config.models:
                 raise InputError(f"no model {alias!r} under models:")
-            self._backends[alias] = self._opened(alias, self._config.model(alias))
+            self._backends[alias] = self._open_backend(alias, self._config.model(alias))
             self.trust(self.trusted)
         return self._backends[alias]
 
@@ -188,9 +188,9 @@ class JudgeSet:
 
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
-        return {name: self._identity_of(name) for name in self._judges}
+        return {name: self._make_identity(name) for name in self._judges}
 
-    def _identity_of(self, name: JudgeName) -> dict[str, Any]:
+    def _make_identity(self, name: JudgeName) -> dict[str, Any]:
         return self._whole_identity(name, self._judges[name], self._config.judge(name))
 
     def _whole_identity(self, name: JudgeName, judge: Any, settings: JudgeConfig) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class JudgeSet:
 
     def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:
         """Short hash of these judges' identities, and of settings; names their journal."""
-        parts = [[self._identity_of(name) for name in names], settings]
+        parts = [[self._make_identity(name) for name in names], settings]
         text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
         return _short(text)
 
@@ -235,7 +235,7 @@ class JudgeSet:
         for backend in self._backends.values():
             await backend.aclose()
 
-    def _opened(self, alias: str, model: ModelConfig) -> Backend:
+    def _open_backend(self, alias: str, model: ModelConfig) -> Backend:
         run = self._config.run
         name = _short(f"{alias} {model.endpoint_id}")  # another endpoint has other batches
         ledger = run.out / "journal" / f"batches-{name}.jsonl"
@@ -247,18 +247,18 @@ class JudgeSet:
             batches=Batches(run.batch, ledger) if run.executor == "batch" else None,
         )
 
-    def _built(self, name: JudgeName) -> Judge:
+    def _build_judge(self, name: JudgeName) -> Judge:
         settings = self._config.judge(name)
         if not settings.is_composed:
             return self._first(name)
         from .composed_judges import make_cascade, make_jury, make_verified
 
         if settings.cascade is not None:
-            return make_cascade(name, self._config, self._seated)
+            return make_cascade(name, self._config, self._build_member)
         if settings.jury is None:
             judge = self._first(name)
         else:
-            judge = make_jury(name, self._config, self._seated)
+            judge = make_jury(name, self._config, self._build_member)
             if name == "answerability":
                 _check_eta(judge, self._config)
         if settings.verify is None:
@@ -274,7 +274,7 @@ class JudgeSet:
         settings = make_verifier(self._config.judge(name))
         return self._one(name, self._config.with_judge(name, settings))
 
-    def _seated(self, name: JudgeName, seat: Seat) -> Judge:
+    def _build_member(self, name: JudgeName, seat: Seat) -> Judge:
         """The member of a jury, or a stage of a cascade."""
         judge = self._one(name, self._config.with_judge(name, seat.settings))
         judge.replicate = seat.replicate

@@ -251,7 +251,7 @@ def _find_lines(path: Path) -> Mapping[Keys, int]:
         return {}
 
 
-def read_config_of(folder: Path) -> Config:
+def read_folder_config(folder: Path) -> Config:
     """The config of a finished run. Raises: InputError if this version cannot read it."""
     try:
         return config_before(read_manifest(folder)["config"])

@@ -88,7 +88,7 @@ class Spending:
         self._usage = usage
         self._at = _now()
         rows = read_spending(folder)
-        if (lost := _lost(folder, rows)) is not None:
+        if (lost := _find_lost_stage(folder, rows)) is not None:
             self._append(lost)
             rows.append(lost)
         remove(folder / _UNDER_WAY)
@@ -145,7 +145,7 @@ def _row(origin: Mapping[str, Any], usage: Usage, *, from_journal: bool) -> Spen
     return TypeAdapter(Spent).validate_python({**origin, **counts, "from_journal": from_journal})
 
 
-def _lost(folder: Path, rows: Sequence[Spent]) -> Spent | None:
+def _find_lost_stage(folder: Path, rows: Sequence[Spent]) -> Spent | None:
     """The row of the stage in which the last start was killed, as far as its journal knows it."""
     try:
         about = orjson.loads((folder / _UNDER_WAY).read_bytes())
@@ -310,7 +310,7 @@ class Forecast:
             for stage, of in self.agents.items()
         ]
 
-    def short_of(self, config: Config) -> list[str]:
+    def list_short_limits(self, config: Config) -> list[str]:
         """The limits of a run that are below what is expected, in a line each; [] without agents.
 
         What the lexical judge or a recording answers costs nothing and is not counted.

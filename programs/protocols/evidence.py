@@ -229,7 +229,7 @@ class _Sentences:
 
     def all(self, *, count: bool = False) -> Iterator[tuple[SentenceEvidence, Item | None]]:
         """Each sentence; None in place of an item: nothing is sought for it."""
-        for answer, passages in self._run.collection.cited_answers():
+        for answer, passages in self._run.collection.read_cited_answers():
             for sentence in answer.sentences:
                 if sentence.makes_claim:
                     evidence, why = self._before_search(answer, sentence)

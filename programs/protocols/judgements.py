@@ -196,10 +196,10 @@ def row_texts(lines: Iterable[Line]) -> CellTexts:
         ids = [line.first(*names) for names in fields.values()]
         remarks = REMARKS if "key_point_id" in line.row else _WITHOUT_QUOTE
         cell = tuple(str(named[1]).strip() for named in ids if named)
-        yield cell, {**named_texts(line, texts), **named_texts(line, remarks)}
+        yield cell, {**read_texts(line, texts), **read_texts(line, remarks)}
 
 
-def named_texts(line: Line, names: Mapping[str, tuple[str, ...]]) -> Texts:
+def read_texts(line: Line, names: Mapping[str, tuple[str, ...]]) -> Texts:
     """The text fields of an object, under our names."""
     texts = {}
     for name, fields in names.items():

@@ -53,7 +53,7 @@ from .judgements import (
     Judgement,
     Words,
     explanation,
-    named_texts,
+    read_texts,
     reference_judgement,
 )
 from .nugget_search import JUDGES as SEARCH_JUDGES
@@ -269,7 +269,7 @@ class Nuggets(Program):
             texts = {"question": answer.query, "answer_text": answer.answer_text}
             for nugget, item in read_nuggets(line.objects("nuggets") or []):
                 cell = (answer.topic_id, answer.run_id, nugget.id)
-                yield cell, {**texts, "nugget": nugget.text, **named_texts(item, REMARKS)}
+                yield cell, {**texts, "nugget": nugget.text, **read_texts(item, REMARKS)}
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """The question; answer and nugget stand in the assignments."""

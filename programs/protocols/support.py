@@ -44,7 +44,7 @@ from .judgements import (
     Judgement,
     Words,
     explanation,
-    named_texts,
+    read_texts,
 )
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
@@ -132,7 +132,7 @@ class Support(Program):
         judge: ItemJudge = run.judge_set["support"]
 
         def items() -> Iterator[Item]:
-            for answer, passages in collection.cited_answers():
+            for answer, passages in collection.read_cited_answers():
                 for sentence in answer.sentences:
                     if sentence.makes_claim:
                         yield from _items(judge, answer, sentence, passages, most).values()
@@ -140,7 +140,7 @@ class Support(Program):
         stage = labels("support", run.judge_set, "support", items, total=_total(collection, most))
         async with run.session.judged(stage, results) as outcome:
             with results.open(FILE) as rows:
-                for answer, passages in collection.cited_answers():
+                for answer, passages in collection.read_cited_answers():
                     for sentence in _count_claims(answer, most, results):
                         at = (answer.run_id, answer.topic_id, sentence.id)
                         if not sentence.citations:
@@ -260,24 +260,24 @@ class Support(Program):
                 line.first(*names) for names in (("topic_id", "narrative_id", "qid"), ("run_id",))
             ]
             answer = [str(value[1]).strip() for value in named if value]
-            question = named_texts(line, {"question": TEXTS["question"]})
+            question = read_texts(line, {"question": TEXTS["question"]})
             if "sentences" not in line.row:
                 ids = [line.first(name) for name in ("sentence", "citation")]
-                texts = named_texts(line, {**_CITED, **REMARKS})
+                texts = read_texts(line, {**_CITED, **REMARKS})
                 yield (*answer, *(str(value[1]).strip() for value in ids if value)), texts
                 continue
             for position, item in enumerate(line.objects("sentences") or []):
                 _, number = item.first("sentenceID", "sentence_id") or ("", position)
-                texts = question | named_texts(item, {"sentence": ("text", "sentence")})
+                texts = question | read_texts(item, {"sentence": ("text", "sentence")})
                 for citation in item.objects("citations") or []:
                     name = citation.first("docid", "reference", "passage_id", "citation")
                     cell = (*answer, str(as_int(number)), str(name[1]).strip() if name else "")
-                    yield cell, {**texts, **named_texts(citation, REMARKS)}
+                    yield cell, {**texts, **read_texts(citation, REMARKS)}
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         data = load_collection(config.data, config.run.limit)
-        for answer, passages in data.cited_answers():
+        for answer, passages in data.read_cited_answers():
             question = data.topics[answer.topic_id].question
             for sentence in answer.sentences:
                 for citation in sentence.citations:

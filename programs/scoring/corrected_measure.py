@@ -247,7 +247,7 @@ class Labelled:
         """Items of the run that the judge did not judge."""
         return int(np.isnan(self.judged[self._of(run_id)]).sum())
 
-    def judged_score(self, run_id: str, *, expected: bool = False) -> float | None:
+    def score_by_judge(self, run_id: str, *, expected: bool = False) -> float | None:
         """The run's score by the judge, as a mean over topics; None: nothing was judged.
 
         By its labels or, `expected`, by its probabilities. What was not judged is left out.
@@ -371,8 +371,8 @@ class Correction:
         common: dict[str, Any] = {
             "run_id": run,
             "measure": name,
-            "judged": self._judged(data, run),
-            "expected": data.judged_score(run, expected=True) if data.has_probabilities else None,
+            "judged": self._score_by_judge(data, run),
+            "expected": data.score_by_judge(run, expected=True) if data.has_probabilities else None,
             "n_items": len(sample.judged),
             "n_unjudged": data.n_unjudged(run),
             "n_labels": sample.n_labels,
@@ -393,15 +393,15 @@ class Correction:
             human_only=self._figure(estimate(sample, 0.0), is_share=True),
             sensitivity=data.rates.sensitivity if binary else None,
             specificity=data.rates.specificity if binary else None,
-            needed=self._needed(estimated),
+            needed=self._count_needed(estimated),
             warnings=tuple(_warnings(sample, corrected, plug_in)),
         )
 
-    def _judged(self, data: Labelled, run: str) -> float | None:
+    def _score_by_judge(self, data: Labelled, run: str) -> float | None:
         key = (run, data.measure.name)
-        return self.means[key] if key in self.means else data.judged_score(run)
+        return self.means[key] if key in self.means else data.score_by_judge(run)
 
-    def _needed(self, estimated: Estimate) -> LabelsNeeded | None:
+    def _count_needed(self, estimated: Estimate) -> LabelsNeeded | None:
         """Labels for the wanted half-width, never fewer than a score is corrected with."""
         if self.half_width is None:
             return None
@@ -429,7 +429,7 @@ class Correction:
     ) -> list[CorrectedDifference]:
         if len(estimates) < 2 or (self.against is not None and self.against not in estimates):
             return []
-        judged = {run: self._judged(data, run) for run in sorted(estimates)}
+        judged = {run: self._score_by_judge(data, run) for run in sorted(estimates)}
         # Chosen without the labels: the best corrected value is in part the luckiest draw.
         best = self.against or max(judged, key=lambda run: _or_least(judged[run]))
         compared = []

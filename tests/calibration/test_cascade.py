@@ -47,7 +47,7 @@ def dollars(tmp_path, monkeypatch):
         config = Config.model_validate({"models": models, "judges": {"support": judge}})
         manifest = {"judges": {"support": {}}, "judged": {"support": 4}, "tokens_by": tokens_by}
         monkeypatch.setattr(stored, "read_manifest", lambda path: manifest)
-        monkeypatch.setattr(stored, "read_config_of", lambda path: config)
+        monkeypatch.setattr(stored, "read_folder_config", lambda path: config)
         return stored.dollars(tmp_path)
 
     return of

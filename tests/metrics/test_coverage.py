@@ -9,10 +9,10 @@ from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.metrics.coverage import (
     answerable,
     coverage,
+    find_required_subset,
     passage_grades,
     rank_steps,
     redundancy,
-    required_subset,
 )
 from nuggetjudge.metrics.narratives import narrative_grade, narrative_scores
 
@@ -250,7 +250,7 @@ REQUIRED_TABLE_5 = [
 
 # Rows 1 and 2 answer four questions each, three of row 2 are new after row 1, and row 4 adds one.
 def test_the_papers_example_needs_three_passages():
-    taken = required_subset(REQUIRED_TABLE_5, range(6))
+    taken = find_required_subset(REQUIRED_TABLE_5, range(6))
     assert taken == [1, 2, 4]
     assert coverage(np.array(REQUIRED_TABLE_5)[taken], answerable(REQUIRED_TABLE_5)).value == 1.0
 
@@ -264,25 +264,25 @@ def test_the_papers_example_has_redundant_passages_of_both_kinds():
     ("order", "taken"), [([0, 1, 2], [0, 2]), ([9, 4, 1], [2, 1]), ([2, 0, 1], [1, 2])]
 )
 def test_of_passages_that_add_as_much_the_first_in_order_is_taken(order, taken):
-    assert required_subset([[5, 0], [4, 0], [0, 3]], order) == taken
+    assert find_required_subset([[5, 0], [4, 0], [0, 3]], order) == taken
 
 
 # Greedy takes the row of four first and needs three; the other two would do.
 def test_the_subset_is_the_greedy_one_and_not_the_smallest():
     pool = np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1, 1, 0, 1, 1, 0]]) * 5
-    assert required_subset(pool, range(3)) == [2, 0, 1]
+    assert find_required_subset(pool, range(3)) == [2, 0, 1]
 
 
 def test_nothing_is_required_where_no_answer_is_known():
     for pool in (np.empty((0, 3)), [[2, 0, NAN]]):
-        assert required_subset(pool, range(len(pool))) == []
+        assert find_required_subset(pool, range(len(pool))) == []
 
 
 @given(pools_and_contexts(), st.randoms(use_true_random=False))
 def test_the_subset_answers_all_that_is_answerable_and_each_passage_adds_to_it(case, rng):
     pool, _, _ = case
     order = rng.sample(range(len(pool)), len(pool))
-    taken = required_subset(pool, order)
+    taken = find_required_subset(pool, order)
     seen: set[int] = set()
     gains = []
     for row in taken:
@@ -319,7 +319,7 @@ def test_a_grade_that_missing_ratings_could_change_is_none(row, grade):
 @given(pools_and_contexts())
 def test_a_grade_is_given_where_every_completion_gives_it_and_only_there(case):
     pool, _, _ = case
-    taken = required_subset(pool, range(len(pool)))
+    taken = find_required_subset(pool, range(len(pool)))
     grades = passage_grades(pool, taken)
     rest = [i for i in range(len(pool)) if i not in taken]
     possible = {i: set() for i in rest}
@@ -338,9 +338,9 @@ def test_a_grade_is_given_where_every_completion_gives_it_and_only_there(case):
 def test_arguments_that_do_not_fit_the_pool_are_named():
     pool = [[5, 0], [0, 5]]
     with pytest.raises(ValueError, match="1 numbers in the order of 2 passages"):
-        required_subset(pool, [0])
+        find_required_subset(pool, [0])
     with pytest.raises(ValueError, match=r"order\[1\] is 7"):
-        required_subset(pool, [7, 7])
+        find_required_subset(pool, [7, 7])
     with pytest.raises(ValueError, match=r"required\[1\] is 2"):
         passage_grades(pool, [0, 2])
     with pytest.raises(ValueError, match="row 1 answers question 1, which no required row does"):

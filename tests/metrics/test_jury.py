@@ -8,8 +8,8 @@ from sklearn.metrics import log_loss as sklearn_log_loss
 
 from nuggetjudge.metrics.jury import (
     TIES,
-    bound_error_share,
     combine_votes,
+    compute_error_bound,
     count_mixed_labels,
     counts,
     dawid_skene,
@@ -159,14 +159,14 @@ def topics_with(spread, *, n_topics=15, n=100, share=0.15, seed=0):
 def test_by_item_it_is_the_exact_binomial_bound():
     kept, wrong = np.array([30.0, 20.0]), np.array([3.0, 4.0])
     exact = stats.binomtest(7, 50).proportion_ci(confidence_level=0.8, method="exact")
-    assert bound_error_share(kept, wrong, 0.9, "item") == pytest.approx(exact.high, abs=1e-6)
+    assert compute_error_bound(kept, wrong, 0.9, "item") == pytest.approx(exact.high, abs=1e-6)
 
 
 def test_no_wrong_label_at_all_is_no_proof_that_there_is_none():
     kept = np.full(15, 2.0)
     assert (
-        bound_error_share(kept, kept * 0, 0.9)
-        == bound_error_share(kept, kept * 0, 0.9, "item")
+        compute_error_bound(kept, kept * 0, 0.9)
+        == compute_error_bound(kept, kept * 0, 0.9, "item")
         > 0.07
     )
 
@@ -184,7 +184,7 @@ def test_on_topics_that_differ_only_the_bound_by_topic_keeps_its_level(unit, lea
     """Of 200 samples of 15 topics, how many bounds lie below the true share of wrong labels."""
     truth = 0.15
     low = [
-        bound_error_share(*topics_with(0.06, seed=seed), 0.9, unit) < truth for seed in range(200)
+        compute_error_bound(*topics_with(0.06, seed=seed), 0.9, unit) < truth for seed in range(200)
     ]
     assert least <= np.mean(low) <= most
 

@@ -9,7 +9,7 @@ from incomplete_ratings import completions, holds, pools_and_contexts
 
 from nuggetjudge.metrics import Value, ranking_scores
 from nuggetjudge.metrics.answer_scores import UNDEFINED
-from nuggetjudge.metrics.coverage import answerable, required_subset
+from nuggetjudge.metrics.coverage import answerable, find_required_subset
 from nuggetjudge.metrics.ranking import MAX_OF_POOL, alpha_ndcg
 
 QRELS = {"t1": {"p1": 2, "p2": 1, "p3": 0}, "t2": {"p4": 1}}
@@ -127,7 +127,7 @@ def test_values_equal_those_of_ir_measures(case, k, alpha):
 
 # Z* needs three passages, so its ideal stops at rank 3, and a fourth passage adds to what it has.
 def test_a_context_can_gain_more_than_the_ideal_of_the_required_passages():
-    required = np.array(POOL)[required_subset(POOL, range(4))]
+    required = np.array(POOL)[find_required_subset(POOL, range(4))]
     ideal = by_hand(1, 1, 1)
     assert alpha_ndcg([A, C, D], required, k=4).value == pytest.approx(1.0)
     above_one = alpha_ndcg([A, C, D, B], required, k=4)

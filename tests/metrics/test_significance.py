@@ -13,11 +13,11 @@ from nuggetjudge.metrics.inference import (
     UNBOUNDED,
     Interval,
     compare_pairs,
+    compute_randomised_hsd,
     holm,
     interval,
     jackknife_interval,
     mean_interval,
-    randomised_hsd,
     resampling,
     topic_draws,
 )
@@ -114,7 +114,7 @@ def test_holm_is_that_of_statsmodels(p_values):
 # topics are permuted alike, 1 way in 6; 1 apart or more always, for each topic has a 2 and a 0
 # that can at most cancel: of the 6 ways one gives 1, 1, 1 (a range of 0), so 5 in 6.
 def test_hsd_equals_the_permutations_counted_by_hand():
-    p = randomised_hsd([[0, 1, 2], [0, 1, 2]], resamples=60_000)
+    p = compute_randomised_hsd([[0, 1, 2], [0, 1, 2]], resamples=60_000)
     assert p[0, 2] == pytest.approx(1 / 6, abs=0.01)
     assert p[0, 1] == p[1, 2] == pytest.approx(5 / 6, abs=0.01)
     assert p[0, 0] == 1.0
@@ -124,26 +124,28 @@ def test_hsd_equals_the_permutations_counted_by_hand():
 def test_hsd_of_two_runs_is_the_sign_flip_test():
     table = np.random.default_rng(3).normal(size=(10, 2))
     exact = compare_pairs([table[:, 0] - table[:, 1]])[0].p
-    assert randomised_hsd(table, resamples=40_000)[0, 1] == pytest.approx(exact, abs=0.01)
+    assert compute_randomised_hsd(table, resamples=40_000)[0, 1] == pytest.approx(exact, abs=0.01)
 
 
 def test_hsd_counts_the_same_pairs_in_any_order_of_runs_and_topics():
     rng = np.random.default_rng(8)
     table = rng.normal(np.linspace(0, 0.8, 12), 1, size=(18, 12))
     runs, topics = rng.permutation(12), rng.permutation(18)
-    p = randomised_hsd(table, resamples=2_000)
-    assert (randomised_hsd(table[topics][:, runs], resamples=2_000) == p[np.ix_(runs, runs)]).all()
+    p = compute_randomised_hsd(table, resamples=2_000)
+    assert (
+        compute_randomised_hsd(table[topics][:, runs], resamples=2_000) == p[np.ix_(runs, runs)]
+    ).all()
 
 
 @pytest.mark.parametrize("table", [[1.0], [[np.nan, 1.0]], np.empty((0, 2))])
 def test_hsd_wants_all_runs_on_all_topics(table):
     with pytest.raises(ValueError, match="finite"):
-        randomised_hsd(table)
+        compute_randomised_hsd(table)
 
 
 def test_means_as_far_apart_but_for_rounding_count_as_no_nearer():
     scores = [[0.1, 0.3], [0.2, 0.0], [0.3, 0.3], [0.2, 0.0]]  # no order of these is less apart
-    assert randomised_hsd(scores, resamples=100)[0, 1] == 1.0
+    assert compute_randomised_hsd(scores, resamples=100)[0, 1] == 1.0
 
 
 def test_the_interval_of_a_mean_is_scipys_t_interval():

@@ -132,7 +132,7 @@ def test_answers_come_topic_by_topic_in_the_order_of_topics_and_files(kind, data
     collection = load_collection(data(runs=str(tmp_path / "[xy].jsonl*")))
     cells = [("t1", "a"), ("t1", "b"), ("t1", "c"), ("t2", "a"), ("t2", "c"), ("t2", "b")]
     assert [(each.topic_id, each.run_id) for each in collection.answers()] == cells
-    cited = [(each.topic_id, each.run_id) for each, _ in collection.cited_answers()]
+    cited = [(each.topic_id, each.run_id) for each, _ in collection.read_cited_answers()]
     assert cited == cells
 
 
@@ -196,7 +196,7 @@ def test_documents_of_a_report_are_its_own(data, tmp_path):
         write(tmp_path / f"{row['metadata']['run_id']}.jsonl", [row])
     runs = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
     collection = load_collection(data(runs=runs))
-    texts = [passages["d1"].text for _, passages in collection.cited_answers()]
+    texts = [passages["d1"].text for _, passages in collection.read_cited_answers()]
     assert texts == ["the text that a saw", "the text that b saw"]
 
 
@@ -215,7 +215,7 @@ def test_a_document_of_another_report_of_the_run_is_found_before_a_passage_of_th
             }
         )
     collection = load_collection(data(runs=str(write(tmp_path / "a.jsonl", rows))))
-    ((_, passages),) = collection.cited_answers()
+    ((_, passages),) = collection.read_cited_answers()
     texts = [passages[name].text for name in ("d1", "p1", "p2")]
     assert texts == ["own text", "text beside", "text 2"]
 

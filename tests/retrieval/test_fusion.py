@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.metrics.coverage import required_subset
+from nuggetjudge.metrics.coverage import find_required_subset
 from nuggetjudge.retrieval.encoders import HashingEncoder
 from nuggetjudge.retrieval.fusion import fuse_weighted, min_max, reciprocal_rank
 from nuggetjudge.retrieval.rerank.diversity import Mmr, greedy_coverage
@@ -199,14 +199,14 @@ def test_ratings_that_are_not_known_add_nothing_and_equal_gains_keep_the_order()
     assert greedy_coverage(RANKED, {}, weight=0.0) == [Scored(name, 0.0) for name in "abcd"]
 
 
-# With ratings of 0 or 5 the worth is the count of questions that `required_subset` maximises.
+# With ratings of 0 or 5 the worth is the count of questions that `find_required_subset` maximises.
 @given(st.integers(1, 6), st.data())
 def test_ratings_of_all_or_nothing_give_the_required_subset_first(n_questions, data):
     row = st.lists(st.sampled_from([0, 5]), min_size=n_questions, max_size=n_questions)
     rows = data.draw(st.lists(row, min_size=1, max_size=6))
     ranked = by_rank("abcdef"[: len(rows)])
     ratings = {one.passage_id: row for one, row in zip(ranked, rows, strict=True)}
-    required = required_subset(rows, range(len(rows)))
+    required = find_required_subset(rows, range(len(rows)))
     taken = greedy_coverage(ranked, ratings, weight=0.0)
     assert [one.passage_id for one in taken[: len(required)]] == ["abcdef"[i] for i in required]
 

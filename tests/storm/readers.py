@@ -22,7 +22,7 @@ from nuggetjudge.judges.fitted import read_judge_file
 from nuggetjudge.judges.own import read_own_judge
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.journal import Journal
-from nuggetjudge.programs.engine.manifest import read_config_of
+from nuggetjudge.programs.engine.manifest import read_folder_config
 from nuggetjudge.programs.run import judge_collection, load_data
 from nuggetjudge.programs.scoring.human_labels import human_labels
 from nuggetjudge.programs.scoring.score import score_path
@@ -165,7 +165,7 @@ def _of_folders(folder: Path) -> Iterator[Target]:
     """Each file that a run left, broken in its place, and what scores or compares the folder."""
     reads: dict[str, Read] = {
         "judge score DIR": lambda path, problems: score_path(path.parent, problems),
-        "config of DIR": lambda path, _: read_config_of(path.parent),
+        "config of DIR": lambda path, _: read_folder_config(path.parent),
     }
     for results in sorted(folder.glob("results-*")):
         for path in sorted(results.glob("*.json*")):

@@ -248,7 +248,7 @@ class Totals:
     bound: Floats
 
 
-def unbiased_totals(
+def compute_unbiased_totals(
     order: Order, judged: Floats, human: Floats, weights: Floats, predicted: Predictions
 ) -> Totals:
     """What each label says of its stratum's sum of w h; arguments as of `confidence_sequence`."""
@@ -307,7 +307,7 @@ def _lower(
     bets = _bets(order, weights)
     if not len(bets) or not looks[-1]:
         return np.maximum.accumulate(least)
-    totals = unbiased_totals(order, judged, human, weights, predicted)
+    totals = compute_unbiased_totals(order, judged, human, weights, predicted)
     moved = np.flatnonzero(totals.deviation)  # what was no surprise moves no process
     lowered = log_processes(
         Totals(totals.unbiased[moved], totals.deviation[moved], totals.bound[moved]), bets

@@ -201,7 +201,7 @@ def _most_cited(data: Collection, topic_id: str) -> list[str]:
     """The passages that answers to a topic cite, those of most answers first."""
     n = Counter(
         name
-        for answer, _ in data.cited_answers(topic_id)
+        for answer, _ in data.read_cited_answers(topic_id)
         for name in {one.passage_id for each in answer.sentences for one in each.citations}
     )
     return sorted(n, key=lambda name: (-n[name], name))[:_MAX_CITED]

@@ -13,7 +13,7 @@ from ....cli.flags import ParsedSettings, settings
 from ....cli.options import DryRun, Fields, OutputOfMuch, Seed, read_fields
 from ....cli.signatures import ExistingPath, Positive
 from ....cli.stopping import INCOMPLETE, list_problems
-from ....cli.tables import cell, spent_line, write_note
+from ....cli.tables import cell, format_spending, write_note
 from ....cli.views import print_plan
 from ....records.reading.problems import InputError, Problems
 
@@ -176,7 +176,7 @@ def _end(probing: Probing, result: ProbeResult, out: Path | None) -> str:
         name: sum(getattr(usage, name) for usage in usages)
         for name in ("requests", "cache_hits", "tokens")
     }
-    lines = [spent_line({**spent, "cost": None if None in costs else sum(costs)})]
+    lines = [format_spending({**spent, "cost": None if None in costs else sum(costs)})]
     if result.limit_reached:
         lines.append(f"Stopped at {result.limit_reached}: the figures are partial.")
     if result.n_unjudged:

@@ -19,7 +19,7 @@ from ....judges.verdicts import Verdict
 from ....metrics.inference import SIGNED, Interval, jackknife_interval, ratio, resampling
 from ....programs.analysis.cell_texts import read_judge_items
 from ....programs.config.sections import Config
-from ....programs.engine.manifest import read_config_of
+from ....programs.engine.manifest import read_folder_config
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import kinds_in
 from ....programs.protocols.judged_items import ITEMS
@@ -240,7 +240,7 @@ def judges_in(source: Path) -> list[str]:
     """
     if not source.is_dir():
         raise InputError(f"{source}: is no results folder; name the judge of its items (--judge)")
-    config, kinds = read_config_of(source), kinds_in(source)
+    config, kinds = read_folder_config(source), kinds_in(source)
     by_name = ((name, find_judge(name)) for name in reversed(item_judges()))
     of_kind = {kind.load().kind: name for name, kind in by_name if kind is not None}
     of_kind |= {kind.name: kind.judge for kind in load_kinds().values() if kind.judge}

@@ -110,7 +110,7 @@ def _texts(collection: Data, topic_id: str) -> dict[str, str | Reason]:
     texts: dict[str, str | Reason] = {
         run: why for (run, topic), why in collection.not_made.items() if topic == topic_id
     }
-    for answer, _ in collection.cited_answers(topic_id):
+    for answer, _ in collection.read_cited_answers(topic_id):
         if answer.text.strip():
             texts[answer.run_id] = answer.text
     return texts

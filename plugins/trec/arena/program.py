@@ -212,7 +212,9 @@ class Arena(Program):
             of_topic = [cell for cell in wanted if cell[0] == topic_id]
             if not of_topic:
                 continue
-            answers = {answer.run_id: answer.text for answer, _ in data.cited_answers(topic_id)}
+            answers = {
+                answer.run_id: answer.text for answer, _ in data.read_cited_answers(topic_id)
+            }
             for cell in of_topic:
                 texts = (topic.question, answers.get(cell[1], ""), answers.get(cell[2], ""))
                 yield cell, dict(zip(INPUTS, texts, strict=True))

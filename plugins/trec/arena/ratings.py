@@ -156,7 +156,9 @@ def elo(
         raise ValueError(f"wanted gains from 0 to 1 and orders >= 1, got {orders} orders")
     rng = np.random.default_rng(seed)
     numbers = np.broadcast_to(np.arange(len(gains)), (orders, len(gains)))
-    ratings: Floats = _fought(rng.permuted(numbers, axis=1), first, second, gains, k).mean(axis=0)
+    ratings: Floats = _rate_battles(rng.permuted(numbers, axis=1), first, second, gains, k).mean(
+        axis=0
+    )
     return ratings
 
 
@@ -184,11 +186,11 @@ def draw_elo(
             battles = np.repeat(np.arange(len(gains)), drawn)
             rng.shuffle(battles)
             row[: len(battles)] = battles
-        total += _fought(numbers, first, second, gains, k)
+        total += _rate_battles(numbers, first, second, gains, k)
     return total / orders
 
 
-def _fought(
+def _rate_battles(
     numbers: NDArray[np.int64],
     first: NDArray[np.int64],
     second: NDArray[np.int64],

@@ -13,7 +13,7 @@ from ....records.reading.fields import read_lines
 from ....records.reading.problems import Problems
 from ....records.writing import own_folder, write_lines
 from . import ragdoll, researchrubrics
-from .rubrics import CriterionVerdict, Rubric, rubric_row, rubrics_of
+from .rubrics import CriterionVerdict, Rubric, collect_rubrics, rubric_row
 from .verdicts import RUBRICS, VERDICTS, read_verdicts
 
 _RESULTS = "results"  # folder of ResearchRubrics' results, a file a run
@@ -47,7 +47,7 @@ def write_ragdoll(folder: Path, out: Path, problems: Problems) -> dict[str, int]
             wanted = "RAGDoll takes whole numbers from 1 to 5, and drops or changes others"
             what = f"{what} {criterion.weight:g}; {wanted}"
             problems.keep(folder / RUBRICS, 0, "weight_not_taken", what)
-    rows = _graded_rows(rubrics, verdicts, AnswerTexts(folder, problems))
+    rows = _make_graded_rows(rubrics, verdicts, AnswerTexts(folder, problems))
     return {
         "rubric": write_lines(out / "rubric.jsonl", map(rubric_row, rubrics.values())),
         "graded": write_lines(out / "graded.jsonl", rows),
@@ -55,19 +55,19 @@ def write_ragdoll(folder: Path, out: Path, problems: Problems) -> dict[str, int]
     }
 
 
-def _graded_rows(
+def _make_graded_rows(
     rubrics: dict[str, Rubric], verdicts: list[CriterionVerdict], texts: AnswerTexts
 ) -> Iterator[dict[str, Any]]:
     for (topic, run), group in groupby(verdicts, lambda one: (one.topic_id, one.run_id)):
         written = texts.of(topic).get(run)
         answer = written.text if written is not None else ""
         by_id = {one.criterion_id: one for one in group}
-        yield ragdoll.graded_row(rubrics[topic], by_id, run, answer, count_words(answer))
+        yield ragdoll.make_graded_row(rubrics[topic], by_id, run, answer, count_words(answer))
 
 
 def _read(folder: Path) -> tuple[dict[str, Rubric], list[CriterionVerdict]]:
     problems = Problems()
-    rubrics = rubrics_of(read_lines(folder / RUBRICS, problems), linted=False)
+    rubrics = collect_rubrics(read_lines(folder / RUBRICS, problems), linted=False)
     verdicts = list(read_verdicts(folder / VERDICTS, problems))
     problems.raise_errors()
     return rubrics, verdicts

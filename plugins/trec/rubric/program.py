@@ -49,9 +49,9 @@ from .judging import GRADERS, STAGES, grade_answers, make_rubrics
 from .rubrics import (
     Criterion,
     Rubric,
+    collect_rubrics,
     read_rubrics,
     rubric_row,
-    rubrics_of,
     verdict_row,
 )
 from .scores import (
@@ -198,7 +198,7 @@ class RubricGrading(Program):
                 theirs.cell(run, topic, line.optional_text("query"))
                 theirs.answer(run, topic, line.optional_text("answer_text"))
                 if topic not in rubrics:
-                    rubrics |= rubrics_of([line], linted=False)
+                    rubrics |= collect_rubrics([line], linted=False)
         with theirs.results.open(VERDICTS) as rows:
             for row in theirs.once("verdicts", read_verdicts):
                 theirs.cell(row.run_id, row.topic_id)
@@ -242,7 +242,7 @@ class RubricGrading(Program):
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each criterion of an answer."""
-        rubrics = rubrics_of(lines(RUBRICS), linted=False)
+        rubrics = collect_rubrics(lines(RUBRICS), linted=False)
         texts = {(topic, c.id): c.text for topic, of in rubrics.items() for c in of.criteria}
         for _, row in verdicts_with_lines(lines(VERDICTS)):
             name, unit = row.criterion_id, CRITERION if row.weight > 0 else FAULT

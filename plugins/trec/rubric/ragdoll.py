@@ -18,7 +18,7 @@ from .rubrics import (
     Rubric,
     criterion_ids,
     criterion_row,
-    weight_of,
+    read_weight,
 )
 
 VERDICTS: dict[str, CriterionLabel] = {
@@ -39,7 +39,7 @@ def graded(line: Line) -> Iterator[CriterionVerdict]:
         return
     with_text = [(item, text) for item in items if (text := item.text("text")) is not None]
     for (item, _), hashed in zip(with_text, criterion_ids([t for _, t in with_text]), strict=True):
-        if (weight := weight_of(item)) is None:
+        if (weight := read_weight(item)) is None:
             continue
         written = item.row.get("verdict")
         label = VERDICTS.get(str(written).strip().lower().replace(" ", "_"))
@@ -55,7 +55,7 @@ def graded(line: Line) -> Iterator[CriterionVerdict]:
         )
 
 
-def graded_row(
+def make_graded_row(
     rubric: Rubric, verdicts: Mapping[str, CriterionVerdict], run_id: str, answer: str, n_words: int
 ) -> dict[str, Any]:
     """An answer as `rubric grade` writes it; what is not judged is `failed`.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ....records.reading.fields import Line, show, stem
-from .rubrics import Criterion, CriterionLabel, CriterionVerdict, Rubric, criterion_ids, weight_of
+from .rubrics import Criterion, CriterionLabel, CriterionVerdict, Rubric, criterion_ids, read_weight
 from .scores import CRITERION_GAINS
 
 VERDICTS: dict[str, CriterionLabel] = {
@@ -28,7 +28,7 @@ def result(line: Line) -> Iterator[CriterionVerdict]:
     evaluation writes 0 there.
     """
     topic_id, text = line.id("sample_id"), line.text("rubric_title")
-    weight = weight_of(line)
+    weight = read_weight(line)
     if topic_id is None or text is None or weight is None:
         return
     written, label = line.row.get("verdict"), None

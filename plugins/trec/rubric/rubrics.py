@@ -103,10 +103,10 @@ def read_rubrics(path: Path, problems: Problems) -> dict[str, Rubric]:
     topic twice, an id twice in a topic. Mentioned: what `lint` finds, a text that occurs twice, a
     rubric without a weight above 0, RAGDoll's row of a rubric that failed (which is left out).
     """
-    return rubrics_of(read_lines(path, problems))
+    return collect_rubrics(read_lines(path, problems))
 
 
-def rubrics_of(lines: Iterable[Line], *, linted: bool = True) -> dict[str, Rubric]:
+def collect_rubrics(lines: Iterable[Line], *, linted: bool = True) -> dict[str, Rubric]:
     """The rubrics in these objects, as `read_rubrics`; `linted`: mention what `lint` finds."""
     rubrics: dict[str, Rubric] = {}
     for line in lines:
@@ -160,7 +160,7 @@ def verdict_row(verdict: CriterionVerdict) -> dict[str, Any]:
     }
 
 
-def weight_of(item: Line) -> float | None:
+def read_weight(item: Line) -> float | None:
     """The weight of a criterion; 0 or no number: an error, and None."""
     weight = item.row.get("weight")
     if isinstance(weight, int | float) and not isinstance(weight, bool):
@@ -185,7 +185,7 @@ def _criteria(items: Sequence[Line], default: CriterionKind, linted: bool) -> li
     criteria: dict[str, Criterion] = {}
     for (text, item), hashed in zip(texts, criterion_ids([t for t, _ in texts]), strict=True):
         where, own_id = item.prefix.removesuffix("."), item.optional_id("id", "criterion_id")
-        name, weight, kind = own_id or hashed, weight_of(item), _kind(item, default)
+        name, weight, kind = own_id or hashed, read_weight(item), _kind(item, default)
         if weight is None or kind is None:
             continue
         if name in criteria:

@@ -40,7 +40,7 @@ class RubricCell:
         scores = rubric_scores([verdict.label for verdict in self.verdicts], weights)
         if EXPECTED in measures:
             gains = [_get_expected(verdict) for verdict in self.verdicts]
-            scores[EXPECTED] = clipped(weighted_rubric(gains, weights))
+            scores[EXPECTED] = clipped(compute_weighted_rubric(gains, weights))
         return {name: scores.get(name, scores["rubric"]) for name in measures}
 
 
@@ -85,7 +85,7 @@ def rubric_scores(labels: Sequence[str | None], weights: Sequence[float]) -> dic
             says that the fault is there.
         weights: finite, not 0, in the same order.
 
-    Returns: see `weighted_rubric`.
+    Returns: see `compute_weighted_rubric`.
     Raises: ValueError if lengths differ or a label or weight is none; it names the index.
     Source: arXiv:2511.07685 (ResearchRubrics), its compliance score; RAGDoll's ternary and binary
         score. Neither clips: their number is `rubric_unclipped`, in RAGDoll, which has no
@@ -101,16 +101,21 @@ def rubric_scores(labels: Sequence[str | None], weights: Sequence[float]) -> dic
             raise ValueError(f"labels[{i}] is {label!r}, wanted {wanted} or None")
     gains = [_gain(label, CRITERION_GAINS) for label in labels]
     strict = [_gain(label, CRITERION_GAINS_STRICT) for label in labels]
-    whole = weighted_rubric(gains, weights)
-    scores = {"rubric": clipped(whole), "rubric_strict": clipped(weighted_rubric(strict, weights))}
+    whole = compute_weighted_rubric(gains, weights)
+    scores = {
+        "rubric": clipped(whole),
+        "rubric_strict": clipped(compute_weighted_rubric(strict, weights)),
+    }
     if any(weight < 0 for weight in weights):
         positive = [i for i, weight in enumerate(weights) if weight > 0]
-        earned = weighted_rubric([gains[i] for i in positive], [weights[i] for i in positive])
+        earned = compute_weighted_rubric(
+            [gains[i] for i in positive], [weights[i] for i in positive]
+        )
         scores |= {"rubric_unclipped": whole, "rubric_earned": earned}
     return scores
 
 
-def weighted_rubric(gains: Sequence[float | None], weights: Sequence[float]) -> Value:
+def compute_weighted_rubric(gains: Sequence[float | None], weights: Sequence[float]) -> Value:
     """Sum_i(w_i g_i) / sum of the weights above 0, not clipped.
 
     Args:
@@ -123,7 +128,7 @@ def weighted_rubric(gains: Sequence[float | None], weights: Sequence[float]) -> 
         nearest bound. None where no judged weight is above 0; 0/0 where none at all is.
     Raises: ValueError if lengths differ, a gain is out of range, or a weight is 0 or not finite.
 
-    >>> weighted_rubric([1.0, None, 0.5], [2, 2, -1])
+    >>> compute_weighted_rubric([1.0, None, 0.5], [2, 2, -1])
     Value(value=0.75, n=2, n_unjudged=1, low=0.375, high=0.875)
     """
     if len(gains) != len(weights):

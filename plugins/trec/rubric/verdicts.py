@@ -18,7 +18,7 @@ from .rubrics import (
     CriterionLabel,
     CriterionMatch,
     CriterionVerdict,
-    weight_of,
+    read_weight,
 )
 from .scores import CRITERION_GAINS
 
@@ -66,7 +66,7 @@ def verdicts_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Criterion
 
 def _ours(line: Line) -> Iterator[CriterionVerdict]:
     topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
-    criterion_id, weight = line.id("criterion_id"), weight_of(line)
+    criterion_id, weight = line.id("criterion_id"), read_weight(line)
     if "label" not in line.row:
         line.missing("label")
     elif not (topic_id is None or run_id is None or criterion_id is None or weight is None):
@@ -82,7 +82,7 @@ def _ours(line: Line) -> Iterator[CriterionVerdict]:
         )
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, one in verdicts_with_lines(lines):
         yield line, (one.topic_id, one.run_id, one.criterion_id), one.label, one.sure()
 
@@ -109,6 +109,6 @@ CRITERION_KIND = Kind(
     columns={"ternary_score": "rubric", "binary_score": "rubric_strict"},  # RAGDoll's metrics.py
     words=Path(__file__).with_name("words.toml"),
     rows="verdicts",
-    read=_labelled,
+    read=_read_labelled,
     files={"verdicts": _is_verdict, "rubrics": _has_list},
 )

@@ -364,7 +364,7 @@ class AnswerTexts:
                 tuple((s.text, tuple(c.passage_id for c in s.citations)) for s in answer.sentences),
                 passages,
             )
-            for answer, passages in self._collection.cited_answers(topic_id)
+            for answer, passages in self._collection.read_cited_answers(topic_id)
         }
 
     def question(self, topic_id: str) -> str:

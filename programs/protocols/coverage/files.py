@@ -47,7 +47,7 @@ class CoverageTexts:
     def of_pools(self) -> Iterator[Text]:
         """The passages of the pools, and the reference reports."""
         for topic_id in self._collection.topics:
-            pool = self._inputs.judged_ids(topic_id, self._data.pools.get(topic_id, ()))
+            pool = self._inputs.select_judged(topic_id, self._data.pools.get(topic_id, ()))
             yield from self._passages(topic_id, pool)
             if (report := self._inputs.reports.get(topic_id)) is not None:
                 yield Text(topic_id, reference_id(topic_id), report)
@@ -58,7 +58,7 @@ class CoverageTexts:
             names = dict.fromkeys(
                 name
                 for rankings in self._data.rankings.values()
-                for name in self._inputs.judged_ids(topic_id, rankings.get(topic_id, ()))
+                for name in self._inputs.select_judged(topic_id, rankings.get(topic_id, ()))
             )
             pool = set(self._data.pools.get(topic_id, ()))
             yield from self._passages(topic_id, (name for name in names if name not in pool))

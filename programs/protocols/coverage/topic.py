@@ -17,10 +17,10 @@ from ....metrics.coverage import (
     answerable,
     coverage,
     density_value,
+    find_required_subset,
     passage_grades,
     rank_steps,
     redundancy,
-    required_subset,
 )
 from ....metrics.ranking import alpha_ndcg, ranking_scores
 from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, list_passages, reference_id
@@ -112,7 +112,7 @@ class TopicView:
     def required(self) -> tuple[str, ...]:
         """Ids of P** by the known ratings, in the order in which they were taken."""
         pool = self.matrix(self.pool)
-        taken = required_subset(pool, range(len(self.pool)), self.settings.eta)
+        taken = find_required_subset(pool, range(len(self.pool)), self.settings.eta)
         return tuple(self.pool[i] for i in taken)
 
     @cached_property

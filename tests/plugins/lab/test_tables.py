@@ -19,7 +19,7 @@ from nuggetjudge.plugins.lab.evidence import evidence_view
 from nuggetjudge.plugins.lab.probe.probing import Options
 from nuggetjudge.plugins.lab.probe.shifts import probing_conditions
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.manifest import read_config_of
+from nuggetjudge.programs.engine.manifest import read_folder_config
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.topics import read_topics
 from nuggetjudge.views.terminal import Terminal, view_text
@@ -381,7 +381,7 @@ def probed(source, settings):
         None, {"models.default": settings["models.default"], "run.cache": settings["cache"]}
     )
     if source.is_dir():
-        config = read_config_of(source)
+        config = read_folder_config(source)
     return probing_conditions(source, ["assigner"], config, Problems(), BASE_ALONE).ask()
 
 

@@ -16,7 +16,7 @@ from nuggetjudge.plugins.exports import tools
 from nuggetjudge.plugins.trec.rubric import ragdoll, researchrubrics
 from nuggetjudge.plugins.trec.rubric.lint import lint
 from nuggetjudge.plugins.trec.rubric.rubrics import criterion_ids, read_rubrics, rubric_row
-from nuggetjudge.plugins.trec.rubric.scores import rubric_scores, weighted_rubric
+from nuggetjudge.plugins.trec.rubric.scores import compute_weighted_rubric, rubric_scores
 from nuggetjudge.plugins.trec.rubric.verdicts import read_verdicts
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.partial import results_at
@@ -309,7 +309,7 @@ def test_what_is_not_judged_is_no_0_and_bounds_take_it_at_its_worst_and_best():
 
 
 def test_a_part_with_heavy_penalties_gives_no_value_that_the_whole_cannot_have():
-    score = weighted_rubric([0.0, 1.0, None], [1, -5, 9])
+    score = compute_weighted_rubric([0.0, 1.0, None], [1, -5, 9])
     assert score.value == score.low == -0.5  # -5 / 10; of the judged part alone it is -5
     assert score.high == 0.4
 
@@ -317,7 +317,7 @@ def test_a_part_with_heavy_penalties_gives_no_value_that_the_whole_cannot_have()
 def test_without_a_weight_above_0_it_is_0_by_0():
     assert rubric_scores(["met"], [-2])["rubric"].is_undefined
     assert rubric_scores([], [])["rubric"].is_undefined
-    assert weighted_rubric([None], [2]).value is None
+    assert compute_weighted_rubric([None], [2]).value is None
 
 
 @pytest.mark.parametrize(
@@ -522,7 +522,7 @@ def test_a_graded_answer_is_written_as_it_was_read(tmp_path):
     path = reading_put(tmp_path / "graded.jsonl", GRADED)
     verdicts = {one.criterion_id: one for one in read_verdicts(path, Problems())}
     rubrics, _ = read(tmp_path / "r.jsonl", {k: GRADED[k] for k in ("qid", "query", "criteria")})
-    row = ragdoll.graded_row(rubrics["14"], verdicts, "sys", "Rivers.", 1)
+    row = ragdoll.make_graded_row(rubrics["14"], verdicts, "sys", "Rivers.", 1)
     assert [one["verdict"] for one in row["criteria"]] == [
         one["verdict"] for one in GRADED["criteria"]
     ]

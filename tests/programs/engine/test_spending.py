@@ -298,20 +298,24 @@ def _shared(result):
 
 def test_limits_of_a_run_are_held_against_what_is_expected_and_the_most_is_named(config):
     assert forecast_if_limited(config()) is None  # nothing to hold it against
-    assert forecast_if_limited(config(**{"run.max_calls": 10_000})).short_of(config()) == []
+    assert (
+        forecast_if_limited(config(**{"run.max_calls": 10_000})).list_short_limits(config()) == []
+    )
     short = config(**{"run.max_calls": 12, "run.max_cost": 0.001})
     expected = forecast_if_limited(short)
     calls = sum(row.calls for row in expected.judges)
     [row] = expected.rows()
-    of_calls, of_cost = expected.short_of(short)
+    of_calls, of_cost = expected.list_short_limits(short)
     assert (
         f"max_calls is 12, but {calls:,} are expected, at most {row['most']['calls']:,}" in of_calls
     )
     assert "run.max_cost is 0.001, but $" in of_cost
-    assert expected.short_of(config(**{"run.max_calls": calls})) == []  # enough to the call
-    assert len(expected.short_of(config(**{"run.max_calls": calls - 1}))) == 1
+    assert (
+        expected.list_short_limits(config(**{"run.max_calls": calls})) == []
+    )  # enough to the call
+    assert len(expected.list_short_limits(config(**{"run.max_calls": calls - 1}))) == 1
     free = config(**{"run.max_calls": 12, "models.default": {"model": "lexical"}})
-    assert forecast_if_limited(free).short_of(free) == []
+    assert forecast_if_limited(free).list_short_limits(free) == []
 
 
 def test_the_command_prints_the_forecast_and_afterwards_what_was_taken(config, server, tmp_path):

@@ -290,7 +290,7 @@ def test_what_a_cascade_kept_and_what_it_left_are_drawn_each_by_itself():
 
 
 def test_an_item_that_was_not_judged_leaves_the_judges_score_of_its_topic():
-    assert data(judged=["g-", "bb"], human=["gg", "bb"]).judged_score("a") == pytest.approx(1 / 2)
+    assert data(judged=["g-", "bb"], human=["gg", "bb"]).score_by_judge("a") == pytest.approx(1 / 2)
 
 
 @pytest.mark.parametrize(("n_good", "is_doubted"), [(4, True), (5, False)])

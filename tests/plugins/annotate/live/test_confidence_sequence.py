@@ -14,12 +14,12 @@ from scipy.special import logsumexp
 from nuggetjudge.plugins.annotate.live.confidence_sequence import (
     Order,
     Predictions,
+    compute_unbiased_totals,
     confidence_sequence,
     crossing,
     log_processes,
     predictions,
     score_bound,
-    unbiased_totals,
 )
 
 # 5 items of one topic and 2 of another, which are labelled in one of these patterns.
@@ -52,7 +52,7 @@ def test_each_label_estimates_its_topics_part_without_bias(pattern):
     totals = {False: [], True: []}
     for order in orders(pattern):
         for is_loss, (_, arguments) in enumerate(both_sides(order)):
-            totals[bool(is_loss)].append(unbiased_totals(*arguments).unbiased)
+            totals[bool(is_loss)].append(compute_unbiased_totals(*arguments).unbiased)
     for is_loss, gains in ((False, HUMAN), (True, 1 - HUMAN)):
         parts = np.bincount(STRATA, WEIGHTS * gains)
         assert np.mean(totals[is_loss], axis=0) == pytest.approx(parts[list(pattern)])
@@ -64,7 +64,7 @@ def test_each_bet_is_a_supermartingale_over_all_orders(pattern):
     bets = np.array([0.3, 0.1, 0.02]) / (5 * WEIGHTS.max())  # times a bound below 1
     for order in orders(pattern):
         for gains, arguments in both_sides(order):
-            totals = unbiased_totals(*arguments)
+            totals = compute_unbiased_totals(*arguments)
             assert (totals.deviation >= -totals.bound - 1e-12).all()
             parts = np.bincount(STRATA, WEIGHTS * gains)[order.of]
             won = np.cumsum(totals.unbiased - parts)[:, None] * bets

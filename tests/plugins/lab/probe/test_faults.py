@@ -21,7 +21,7 @@ from nuggetjudge.plugins.lab.probe.faults import (
 )
 from nuggetjudge.plugins.lab.probe.planting import FAULTS
 from nuggetjudge.plugins.lab.probe.probing import Options, write_probe
-from nuggetjudge.programs.engine.manifest import read_config_of
+from nuggetjudge.programs.engine.manifest import read_folder_config
 from nuggetjudge.records.reading.problems import Problems
 
 PLACES = ("Kelso", "Marlo", "Tarbay", "Penlow", "Ostwick", "Norwick")
@@ -90,7 +90,7 @@ def judged(harbours, tmp_path):
 
 def probed(folder, **options):
     """The self-test of all judges of a folder, by judge."""
-    given = (folder, judges_in(folder), read_config_of(folder), Problems())
+    given = (folder, judges_in(folder), read_folder_config(folder), Problems())
     report = probing_faults(*given, Options(**options)).ask()
     return report, {one.judge["judge"]: one for one in report.found}
 
@@ -225,7 +225,7 @@ def test_the_unchanged_items_are_asked_as_in_the_run_and_the_plan_has_the_rest(j
         folder = judged(server, **{"judges.assigner.window": 3})
         n_run = len(server.requests)
         plan, _ = probing_faults(
-            folder, judges_in(folder), read_config_of(folder), Problems()
+            folder, judges_in(folder), read_folder_config(folder), Problems()
         ).plan()
         assert len(server.requests) == n_run
         report, judges = probed(folder)
