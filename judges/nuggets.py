@@ -25,7 +25,7 @@ from .labels import NuggetMatch
 from .lexical import contradiction as lexical_search
 from .lexical import overlap as lexical
 from .lexical.grounds import find_quote
-from .lexical.overlap import measure_weighted_overlap
+from .lexical.overlap import weigh_overlap
 from .makers.lists import NUGGETS, Inputs, ListMaker, Spans, add_example, fill_up
 
 WINDOW = 10  # passages or nuggets in one call, arXiv:2411.09607
@@ -362,7 +362,7 @@ class NuggetAssigner(ItemJudge):
     quotable: Mapping[str, str] = {"answer": "nugget"}
     listed = "nugget"
     predictor, output = "assign", "verdicts"
-    overlap = staticmethod(measure_weighted_overlap)
+    overlap = staticmethod(weigh_overlap)
     baselines: Mapping[str, Baseline] = {"assign": lexical.assign_nuggets}
     scorers: Mapping[str, Scorer] = {"assign": lexical.score_nuggets}
 

@@ -29,7 +29,7 @@ from ..records.reading.problems import InputError, unreadable
 from ..records.reading.settings import check_settings, read_settings_text
 from ..records.rows import Label, Row
 from .items import ItemJudge
-from .lexical.overlap import measure_weighted_overlap
+from .lexical.overlap import weigh_overlap
 from .table import item_judges, judge_names
 
 ITEMS = "items"  # the section of a config, and the name of items without a run
@@ -249,9 +249,7 @@ class OwnJudge(ItemJudge):
             return super().weighted_scorer(words)
 
         def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            return {
-                "label": measure_weighted_overlap(inputs[rule.look_for], inputs[rule.source], words)
-            }
+            return {"label": weigh_overlap(inputs[rule.look_for], inputs[rule.source], words)}
 
         return score
 

@@ -15,7 +15,7 @@ from ..backends.replies.schema import Graded
 from ..records.relevance import RELEVANCE_KIND, RelevanceGrade
 from .items import ItemJudge
 from .lexical import overlap as lexical
-from .lexical.overlap import measure_weighted_overlap
+from .lexical.overlap import weigh_overlap
 
 
 class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
@@ -58,7 +58,7 @@ class RelevanceJudge(ItemJudge):
     scale: tuple[str, ...] = RELEVANCE_KIND.labels
     gains: Mapping[str, float] = RELEVANCE_KIND.gains
     best_reply: Any = 3
-    overlap = staticmethod(measure_weighted_overlap)
+    overlap = staticmethod(weigh_overlap)
     baselines: Mapping[str, Baseline] = {"judge": lexical.judge_relevance}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_relevance}
 

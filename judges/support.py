@@ -17,7 +17,7 @@ from .items import ItemJudge
 from .labels import Contradiction
 from .lexical import overlap as lexical
 from .lexical.contradiction import judge_contradiction
-from .lexical.overlap import measure_weighted_overlap
+from .lexical.overlap import weigh_overlap
 from .verdicts import Verdict
 
 
@@ -63,7 +63,7 @@ class SupportJudge(ItemJudge):
     predictor, output = "judge", "verdict"
     scale = SUPPORT_KIND.labels
     gains: Mapping[str, float] = SUPPORT_KIND.gains
-    overlap = staticmethod(measure_weighted_overlap)
+    overlap = staticmethod(weigh_overlap)
     baselines: Mapping[str, Baseline] = {"judge": lexical.judge_support}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_support}
 

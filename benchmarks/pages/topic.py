@@ -26,7 +26,7 @@ from nuggetjudge.calibration.fits import add_topics, fit_topics
 from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.judges.fitted import Correction, OrdinalCurve
 from nuggetjudge.judges.lexical import overlap as lexical
-from nuggetjudge.judges.lexical.overlap import measure_weighted_overlap, word_weights
+from nuggetjudge.judges.lexical.overlap import weigh_overlap, word_weights
 from nuggetjudge.judges.lexical.questions import answer_overlap
 from nuggetjudge.metrics.label_agreement import agreement
 
@@ -99,7 +99,7 @@ def measure(row: Row, data: Path, draws: int = DRAWS) -> Measured | None:
     topics = np.array([pair.topic for pair in pairs])
     weights = word_weights(pair.source for pair in pairs)
     plain = Scored(np.array([row.plain(p.needed, p.source) for p in pairs]), labels, topics)
-    scores = np.array([measure_weighted_overlap(p.needed, p.source, weights) for p in pairs])
+    scores = np.array([weigh_overlap(p.needed, p.source, weights) for p in pairs])
     weighted = Scored(scores, labels, topics)
     smallest = np.unique(topics, return_counts=True)[1].min()
     fitted = {}

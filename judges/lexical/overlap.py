@@ -238,7 +238,7 @@ def word_weights(texts: Iterable[str]) -> dict[str, float]:
     }
 
 
-def measure_weighted_overlap(needed: str, source: str, weights: Mapping[str, float]) -> float:
+def weigh_overlap(needed: str, source: str, weights: Mapping[str, float]) -> float:
     """How much of one text another one holds, in [0, 1].
 
     The mean of two shares: of the needed words by weight, in the best two neighbouring sentences

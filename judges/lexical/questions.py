@@ -14,7 +14,7 @@ from typing import Any
 from ...records.questions import AnswerGrade
 from ..labels import SearchKind
 from .clauses import statements
-from .overlap import PRONOUNS, STOP_WORDS, WORD, measure_weighted_overlap, update_nuggets
+from .overlap import PRONOUNS, STOP_WORDS, WORD, update_nuggets, weigh_overlap
 from .segments import TITLES, n_words, sentences
 
 # ruff: noqa: SIM905  a list of words reads best as words
@@ -32,9 +32,9 @@ _ASKING = STOP_WORDS | frozenset(
 def answer_overlap(question: str, text: str, weights: Mapping[str, float]) -> float:
     """How much of what a question is about a text holds, in [0, 1].
 
-    weights: as for `measure_weighted_overlap`.
+    weights: as for `weigh_overlap`.
     """
-    return measure_weighted_overlap(subject_words(question), text, weights)
+    return weigh_overlap(subject_words(question), text, weights)
 
 
 @lru_cache(maxsize=4096)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges.lexical import overlap as lexical
 from nuggetjudge.judges.lexical.overlap import (
-    measure_weighted_overlap,
     update_nuggets,
+    weigh_overlap,
     word_weights,
 )
 
@@ -178,38 +178,32 @@ def test_a_text_that_is_there_twice_counts_once():
 
 # needed: red 3, fish 1; held: fish. Letters: "red f" "ed fi" "d fis" " fish" against "fish".
 def test_the_score_is_the_mean_of_weighted_words_and_runs_of_letters():
-    assert measure_weighted_overlap("red fish", "fish", {"red": 3.0, "fish": 1.0}) == (0.25 + 0) / 2
-    score = measure_weighted_overlap("red fish", "a fish", {"red": 3.0, "fish": 1.0})
+    assert weigh_overlap("red fish", "fish", {"red": 3.0, "fish": 1.0}) == (0.25 + 0) / 2
+    score = weigh_overlap("red fish", "a fish", {"red": 3.0, "fish": 1.0})
     assert score == (0.25 + 0.25) / 2  # " fish" is there
 
 
 def test_an_unknown_word_weighs_as_much_as_the_heaviest():
-    known = measure_weighted_overlap("red fish", "one fish", {"red": 3.0, "fish": 1.0, "one": 3.0})
-    assert measure_weighted_overlap("red fish", "one fish", {"fish": 1.0, "one": 3.0}) == known
+    known = weigh_overlap("red fish", "one fish", {"red": 3.0, "fish": 1.0, "one": 3.0})
+    assert weigh_overlap("red fish", "one fish", {"fish": 1.0, "one": 3.0}) == known
 
 
 def test_words_have_to_stand_in_neighbouring_sentences():
     near = "The red one swims. Fish do. It rains."
     far = "The red one swims. It rains. Fish do."
-    assert measure_weighted_overlap("red fish", near, {}) > measure_weighted_overlap(
-        "red fish", far, {}
-    )
+    assert weigh_overlap("red fish", near, {}) > weigh_overlap("red fish", far, {})
 
 
 def test_a_verbatim_copy_scores_one_and_nothing_in_common_zero():
     text = "The bridge opened in 1998, after 3 years."
-    assert measure_weighted_overlap(text, f"It rains. {text} It shone.", {"bridg": 2.0}) == 1
-    assert measure_weighted_overlap("bridge", "xyz", {}) == 0
-    assert (
-        measure_weighted_overlap("", "a bridge", {})
-        == measure_weighted_overlap("...", "...", {})
-        == 0
-    )
+    assert weigh_overlap(text, f"It rains. {text} It shone.", {"bridg": 2.0}) == 1
+    assert weigh_overlap("bridge", "xyz", {}) == 0
+    assert weigh_overlap("", "a bridge", {}) == weigh_overlap("...", "...", {}) == 0
 
 
 @given(st.text(max_size=60), st.text(max_size=120))
 def test_the_score_is_a_share(needed, text):
-    assert 0 <= measure_weighted_overlap(needed, text, word_weights([needed, text])) <= 1
+    assert 0 <= weigh_overlap(needed, text, word_weights([needed, text])) <= 1
 
 
 # The lexical judge against people, on the real data that its thresholds were chosen on.

@@ -10,7 +10,7 @@ import dspy
 from ....backends.prompt import Baseline, Scorer
 from ....backends.replies.schema import KeyedBy
 from ....judges.items import ItemJudge
-from ....judges.lexical.overlap import measure_weighted_overlap
+from ....judges.lexical.overlap import weigh_overlap
 from . import lexical as lexical
 from .rubrics import BinaryCriterionMatch, CriterionMatch
 from .verdicts import CRITERION_KIND
@@ -72,7 +72,7 @@ class CriterionJudge(ItemJudge):
     quotable: Mapping[str, str] = {"response": "criterion"}
     listed, listing = "criterion", "criteria"
     predictor, output = "grade", "verdicts"
-    overlap = staticmethod(measure_weighted_overlap)
+    overlap = staticmethod(weigh_overlap)
     baselines: Mapping[str, Baseline] = {"grade": lexical.grade_criteria}
     scorers: Mapping[str, Scorer] = {"grade": lexical.score_criteria}
     answer_type: Any = CriterionMatch
