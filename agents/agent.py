@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import dspy
 
+from ..backends.config import ModelConfig
 from ..backends.errors import JudgeError
 from ..backends.loop import run_async, run_sync
+from ..judges.base import Judge
 from ..records.judgements import Judged, Outcome, Unjudged
 from .corpus import Corpus
 from .tools import Limits, Tools
@@ -31,17 +34,33 @@ class Agent(dspy.Module):  # type: ignore[misc]
         inputs: names of its inputs, in the order of an item's payload. `topic_id` selects the
             topic's correction of fitted judges; `references` lists passages that it may read
             without a search.
+        JUDGES: the class of each judge that `take_judges` makes, by its attribute.
     """
 
     name: str
     version: str = "1"
     inputs: tuple[str, ...]
     default_limits: ClassVar[Limits] = Limits()
+    JUDGES: ClassVar[Mapping[str, type[Judge]]] = {}
 
     def __init__(self, corpus: Corpus | None = None, limits: Limits | None = None) -> None:
         super().__init__()
         self.corpus = corpus
         self.limits = limits or self.default_limits
+
+    def take_judges(
+        self, given: Mapping[str, Any] | None, model: str | ModelConfig | None = None
+    ) -> None:
+        """Make each judge of `JUDGES` an attribute: the given one, or a new one of this model.
+
+        Raises: ValueError for a name that is not in `JUDGES`.
+        """
+        judges = dict(given or {})
+        if unknown := judges.keys() - self.JUDGES.keys():
+            names = ", ".join(sorted(unknown))
+            raise ValueError(f"judges: {names}; wanted {', '.join(self.JUDGES)}")
+        for name, kind in self.JUDGES.items():
+            setattr(self, name, judges[name] if name in judges else kind(model))
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
         """What it makes of an item, ready for JSON. It acts through `tools` alone.

@@ -99,12 +99,7 @@ class NuggetSearcher(Agent):
         settings: SearchSettings = SearchSettings(),  # noqa: B008  a tuple, which nothing can change
     ) -> None:
         super().__init__(corpus, limits)
-        given_judges = dict(judges or {})
-        if unknown := given_judges.keys() - JUDGES.keys():
-            what = f"wanted {', '.join(JUDGES)}"
-            raise ValueError(f"judges: {', '.join(sorted(unknown))}; {what}")
-        for name, kind in JUDGES.items():
-            setattr(self, name, given_judges[name] if name in given_judges else kind(model))
+        self.take_judges(judges, model)
         self.settings = settings
 
     def identity(self) -> list[Any]:

@@ -48,6 +48,8 @@ class Researcher(Agent):
     inputs = ("topic_id", "question", "questions")
     default_limits = Limits(calls=1 + MAX_QUESTIONS * HITS, hits=HITS)
     JUDGES: ClassVar[Mapping[str, type[Judge]]] = JUDGES
+    question_decomposer: Any
+    answerability: Any
 
     def __init__(
         self,
@@ -60,14 +62,7 @@ class Researcher(Agent):
         most: int = MAX_QUESTIONS,
     ) -> None:
         super().__init__(corpus, limits)
-        own_judges = dict(judges or {})
-        if unknown := own_judges.keys() - JUDGES.keys():
-            raise ValueError(f"judges: {', '.join(sorted(unknown))}; wanted {', '.join(JUDGES)}")
-        made = {
-            name: own_judges[name] if name in own_judges else JUDGES[name](model) for name in JUDGES
-        }
-        self.question_decomposer = made["question_decomposer"]
-        self.answerability = made["answerability"]
+        self.take_judges(judges, model)
         self.eta = eta
         self.most = most
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
@@ -365,28 +365,9 @@ def read_examples(
         where=where or {},
         scale=tuple(names),
     )
-    kind = find_kind(judge.kind)
-    if kind and kind.coarse and scale is None and {*labels.cells.values()} <= {*kind.coarse}:
-        what = f"all labels are {' or '.join(kind.coarse)}, and {judge.kind} go to"
-        what += f" {judge.scale[-1]}; say what they mean"
-        raise InputError(f"{path}: {what}, such as --scale 0=0,1={judge.scale[-1]}")
-    items, n_without = [], 0
-    for cell, label in labels.cells.items():
-        line = labels.lines.get(cell, 1)
-        inputs = {name: texts.get(cell, {}).get(name, "") for name in judge.inputs}
-        if label not in names:
-            wanted = ", ".join(names)
-            what = f"label {label!r} of cell {' '.join(cell)} is not on the scale, wanted {wanted}"
-            problems.error(path, line, "label", what)
-        elif lacking := [name for name, text in inputs.items() if not text.strip()]:
-            n_without += 1
-            what = f"cell {' '.join(cell)} has a label, but no text of its {lacking[0]}"
-            problems.skip(path, line, "no_text", what)
-        else:
-            remark = labels.rationales.get(cell, "")
-            ids = dict(zip(labels.key_names, cell, strict=True))
-            inputs |= judge.optional_inputs(texts.get(cell, {}))
-            items.append(Example(ids, inputs, names[label], remark))
+    if scale is None:
+        _check_fineness(path, judge, labels.cells.values())
+    items = list(_join_texts(path, judge, labels, texts, names, problems))
     problems.raise_errors()
     steps = tuple(dict.fromkeys(names.values()))
     groups = [[items[i] for i in indices] for indices in answers(judge, items)]
@@ -396,11 +377,51 @@ def read_examples(
         steps,
         labels.key_names,
         _judge_labels(judge.scale, names, steps),
-        n_without,
+        sum(label in names for label in labels.cells.values()) - len(items),
         labels.n_unlabelled,
     )
     _check(path, examples)
     return examples
+
+
+def _check_fineness(path: Path, judge: ItemJudge, labels: Collection[str]) -> None:
+    """Raise InputError where people used only the coarse labels of a kind with a finer scale."""
+    kind = find_kind(judge.kind)
+    if kind and kind.coarse and {*labels} <= {*kind.coarse}:
+        what = f"all labels are {' or '.join(kind.coarse)}, and {judge.kind} go to"
+        what += f" {judge.scale[-1]}; say what they mean"
+        raise InputError(f"{path}: {what}, such as --scale 0=0,1={judge.scale[-1]}")
+
+
+def _join_texts(
+    path: Path,
+    judge: ItemJudge,
+    labels: LabelFile,
+    texts: Mapping[Cell, Mapping[str, str]],
+    names: Mapping[str, str],
+    problems: Problems,
+) -> Iterator[Example]:
+    """Yield each labelled item with its texts; one without a text is skipped and listed.
+
+    Args:
+        texts: the known inputs of the judge, by cell.
+        names: what each label of people is called on the judge's scale; others are errors.
+    """
+    for cell, label in labels.cells.items():
+        line = labels.lines.get(cell, 1)
+        inputs = {name: texts.get(cell, {}).get(name, "") for name in judge.inputs}
+        if label not in names:
+            wanted = ", ".join(names)
+            what = f"label {label!r} of cell {' '.join(cell)} is not on the scale, wanted {wanted}"
+            problems.error(path, line, "label", what)
+        elif lacking := [name for name, text in inputs.items() if not text.strip()]:
+            what = f"cell {' '.join(cell)} has a label, but no text of its {lacking[0]}"
+            problems.skip(path, line, "no_text", what)
+        else:
+            remark = labels.rationales.get(cell, "")
+            ids = dict(zip(labels.key_names, cell, strict=True))
+            inputs |= judge.optional_inputs(texts.get(cell, {}))
+            yield Example(ids, inputs, names[label], remark)
 
 
 def select_topics(items: Sequence[Example], topics: Iterable[str]) -> list[Example]:

@@ -190,28 +190,42 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
 
     rankings = {}
     for topic_id, ranked in entries.items():
-        if marks := [name for name in ranked if name.startswith(NOT_MADE)]:
-            why = marks[0].removeprefix(NOT_MADE)
-            if len(ranked) > 1 or why not in list(Reason):
-                what = f"{marks[0]!r} in topic {topic_id!r}, wanted it alone and one of"
-                known = ", ".join(NOT_MADE + reason for reason in Reason)
-                problems.error(path, first_line[topic_id], "bad_run", f"{what} {known}")
-                continue
-            rankings[topic_id] = Ranking(
-                run_id=tag or "", topic_id=topic_id, passage_ids=(), not_made=Reason(why)
-            )
-            continue
-        best_first = sorted(ranked.values(), key=lambda entry: (-entry.score, entry.rank))
-        if any(a.rank > b.rank for a, b in pairwise(best_first)):
-            what = f"ranks of topic {topic_id!r} contradict its scores; ordered by score"
-            problems.keep(path, first_line[topic_id], "rank_order", what)
-        rankings[topic_id] = Ranking(
-            run_id=tag or "",
-            topic_id=topic_id,
-            passage_ids=tuple(entry.passage_id for entry in best_first),
-            scores=tuple(entry.score for entry in best_first),
-        )
+        at = (path, first_line[topic_id])
+        if (ranking := _rank(tag or "", topic_id, ranked, at, problems)) is not None:
+            rankings[topic_id] = ranking
     return rankings
+
+
+def _rank(
+    run_id: str,
+    topic_id: str,
+    entries: Mapping[str, _Entry],
+    at: tuple[Path, int],
+    problems: Problems,
+) -> Ranking | None:
+    """The ranking of a topic, by score; None if its documents are an error.
+
+    Args:
+        entries: by document. at: the file, and the first line of the topic.
+    """
+    if marks := [name for name in entries if name.startswith(NOT_MADE)]:
+        why = marks[0].removeprefix(NOT_MADE)
+        if len(entries) > 1 or why not in list(Reason):
+            what = f"{marks[0]!r} in topic {topic_id!r}, wanted it alone and one of"
+            known = ", ".join(NOT_MADE + reason for reason in Reason)
+            problems.error(*at, "bad_run", f"{what} {known}")
+            return None
+        return Ranking(run_id=run_id, topic_id=topic_id, passage_ids=(), not_made=Reason(why))
+    best_first = sorted(entries.values(), key=lambda entry: (-entry.score, entry.rank))
+    if any(a.rank > b.rank for a, b in pairwise(best_first)):
+        what = f"ranks of topic {topic_id!r} contradict its scores; ordered by score"
+        problems.keep(*at, "rank_order", what)
+    return Ranking(
+        run_id=run_id,
+        topic_id=topic_id,
+        passage_ids=tuple(entry.passage_id for entry in best_first),
+        scores=tuple(entry.score for entry in best_first),
+    )
 
 
 def write_trec_run(to: Path | TextIO, rankings: Iterable[Ranking]) -> None:

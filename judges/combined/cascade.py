@@ -16,7 +16,7 @@ from ..fitted import JudgeFile
 from ..items import ItemJudge
 from ..verdicts import Verdict
 from .confidence import CascadeFile, Chance, ConfidenceKind, Scale, Seen, compute_confidence
-from .jury import SHARED, Jury, Several
+from .jury import Jury, Several
 
 VERSION = "1"  # raised when what is kept or asked again changes
 PEOPLE = "people"
@@ -57,15 +57,7 @@ class Cascade(Several):
         if len(judges) + self.to_people != len(stages) or len(stages) < 2 or not judges:
             raise ValueError(f"wanted judges, 2 or more, or one and {PEOPLE!r} as the last")
         first = judges[0]
-        for n, judge in enumerate(judges, 1):
-            for shared in SHARED:
-                if getattr(judge, shared) != getattr(first, shared):
-                    got, wanted = getattr(judge, shared), getattr(first, shared)
-                    raise ValueError(f"stage {n}: {shared} is {got!r}, of the first {wanted!r}")
-        for shared in (*SHARED, "gains"):
-            setattr(self, shared, getattr(first, shared))
-        self.optional = max((judge.optional for judge in judges), key=len)
-        self.definition = getattr(first, "definition", None)  # of a judge of one's own
+        self._take_shared({f"stage {n}": judge for n, judge in enumerate(judges, 1)})
         self.version = f"{first.version}+cascade{VERSION}"
         self.stages = judges
         self.state = state

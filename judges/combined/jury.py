@@ -19,6 +19,8 @@ from ...records.kinds import ADJUDICATED
 from ..items import ItemJudge
 from ..verdicts import Verdict
 
+SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
+
 
 class Several(ItemJudge):
     """A judge whose `judged` asks other judges."""
@@ -42,6 +44,24 @@ class Several(ItemJudge):
             [{**shared, self.listed: text} for text in inputs[several]]
         )
         return self.prediction(verdicts)
+
+    def _take_shared(self, judges: Mapping[str, ItemJudge]) -> None:
+        """Take over what judges of the same items share, such as the scale.
+
+        Args:
+            judges: by their names in errors; the gains are those of the first.
+
+        Raises: ValueError for a judge that does not judge the same as the first.
+        """
+        first = next(iter(judges.values()))
+        for name, judge in judges.items():
+            for shared in SHARED:
+                if (got := getattr(judge, shared)) != (wanted := getattr(first, shared)):
+                    raise ValueError(f"{name}: {shared} is {got!r}, of the others {wanted!r}")
+        for shared in (*SHARED, "gains"):
+            setattr(self, shared, getattr(first, shared))
+        self.optional = max((judge.optional for judge in judges.values()), key=len)
+        self.definition = getattr(first, "definition", None)  # of a custom judge
 
 
 def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
@@ -115,7 +135,6 @@ def _quote(evidence: Sequence[Evidence] | None) -> str:
 
 
 VERSION = "1"  # raised when what is made of the members' labels changes
-SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
 
 
 class _Replies(NamedTuple):
@@ -165,16 +184,7 @@ class Jury(Several):
         if len(self.members) < 2:
             raise ValueError(f"wanted 2 or more members, got {len(self.members)}")
         first = next(iter(self.members.values()))
-        for name, judge in [*self.members.items(), ("the adjudicator", adjudicator or first)]:
-            for shared in SHARED:
-                if getattr(judge, shared) != getattr(first, shared):
-                    got, wanted = getattr(judge, shared), getattr(first, shared)
-                    raise ValueError(f"{name}: {shared} is {got!r}, of the others {wanted!r}")
-        for shared in (*SHARED, "gains"):
-            setattr(self, shared, getattr(first, shared))
-        judges = [*self.members.values(), *([adjudicator] if adjudicator else [])]
-        self.optional = max((judge.optional for judge in judges), key=len)
-        self.definition = getattr(first, "definition", None)  # of a judge of one's own
+        self._take_shared(self.members | ({"the adjudicator": adjudicator} if adjudicator else {}))
         self.version = f"{first.version}+jury{VERSION}"
         self.how = how
         self.quorum = len(self.members) // 2 + 1 if quorum is None else quorum

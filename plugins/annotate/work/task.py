@@ -152,35 +152,9 @@ def read_task(
     """
     first = results[0]
     if kind == "bank":
-        bank = BankTexts(first, problems)
-        return Task(
-            results=tuple(results),
-            kind=kind,
-            scale=(),
-            key_names=("topic_id",),
-            inputs=(),
-            cells=tuple((topic,) for topic in sorted(bank.banks)),
-            guidelines=read_guidelines(kind, guidelines),
-            fingerprint=_fingerprint(first),
-            bank=bank,
-        )
+        return _read_bank_task(results, problems, guidelines)
     if kind == "verify":
-        points = read_points(first, problems)
-        documents = PointDocuments(first, (one.point for one in points.values()), problems)
-        return Task(
-            results=tuple(results),
-            kind=kind,
-            scale=SCALE,
-            key_names=KEY_NAMES,
-            inputs=INPUTS,
-            cells=tuple(verify_cells(sorted(points))),
-            guidelines=read_guidelines(kind, guidelines),
-            fingerprint=_fingerprint(first),
-            points=points,
-            documents=documents,
-            expect=lambda cells: documents.read(),
-            _texts=lambda cell: points[cell[:2]].texts(),
-        )
+        return _read_verify_task(results, problems, guidelines)
     files = _read(results, kind, problems)
     if not files[0].cells:
         raise InputError(f"{first}: no item of it has a label of the judge")
@@ -201,6 +175,42 @@ def read_task(
         penalties=_penalties(first, kind) if get_words(kind).penalty_labels else frozenset(),
         expect=reader.expect,
         _texts=reader.of,
+    )
+
+
+def _read_bank_task(results: Sequence[Path], problems: Problems, guidelines: Path | None) -> Task:
+    """The task of editing the nuggets of each topic."""
+    bank = BankTexts(results[0], problems)
+    return Task(
+        results=tuple(results),
+        kind="bank",
+        scale=(),
+        key_names=("topic_id",),
+        inputs=(),
+        cells=tuple((topic,) for topic in sorted(bank.banks)),
+        guidelines=read_guidelines("bank", guidelines),
+        fingerprint=_fingerprint(results[0]),
+        bank=bank,
+    )
+
+
+def _read_verify_task(results: Sequence[Path], problems: Problems, guidelines: Path | None) -> Task:
+    """The task of checking key points against the documents that they were made from."""
+    points = read_points(results[0], problems)
+    documents = PointDocuments(results[0], (one.point for one in points.values()), problems)
+    return Task(
+        results=tuple(results),
+        kind="verify",
+        scale=SCALE,
+        key_names=KEY_NAMES,
+        inputs=INPUTS,
+        cells=tuple(verify_cells(sorted(points))),
+        guidelines=read_guidelines("verify", guidelines),
+        fingerprint=_fingerprint(results[0]),
+        points=points,
+        documents=documents,
+        expect=lambda cells: documents.read(),
+        _texts=lambda cell: points[cell[:2]].texts(),
     )
 
 

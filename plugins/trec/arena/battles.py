@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
+from ....records.kinds import Cell
 from ....records.reading.fields import Line
 from ....records.rows import Leaning, Row
 
@@ -116,13 +117,26 @@ def battle_label(written: str | None, scale: Iterable[str] | None = None) -> str
     return _VERDICTS.get(name, name) if "a" in known else _plain(name)
 
 
+def check_once(line: Line, cell: Cell, seen: dict[Cell, int]) -> bool:
+    """Whether a battle is there for the first time; a repeated one is an error of its line.
+
+    Args:
+        seen: the line of each battle so far; gets this one.
+    """
+    if (before := seen.setdefault(cell, line.number)) == line.number:
+        return True
+    what = f"the battle {' '.join(cell)} is in line {before} too, wanted once"
+    line.error("duplicate_battle", what)
+    return False
+
+
 def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
     """The battles of our `battles.jsonl`, each with its line.
 
     Errors reported: an id missing or of another type; runs out of order; a battle that stands there
     twice. A label of no known name is listed, and not judged.
     """
-    seen: dict[tuple[str, str, str], int] = {}
+    seen: dict[Cell, int] = {}
     for line in lines:
         topic_id, run_id, opponent_id = (line.id(name) for name in BATTLE_KEY)
         if topic_id is None or run_id is None or opponent_id is None:
@@ -131,9 +145,7 @@ def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
             what = f"run_id {run_id!r} and opponent_id {opponent_id!r}, wanted two runs in order"
             line.error("battle", what)
             continue
-        if (before := seen.setdefault((topic_id, run_id, opponent_id), line.number)) != line.number:
-            what = f"the battle {' '.join((topic_id, run_id, opponent_id))} is in line {before} too"
-            line.error("duplicate_battle", f"{what}, wanted once")
+        if not check_once(line, (topic_id, run_id, opponent_id), seen):
             continue
         yield (
             line,

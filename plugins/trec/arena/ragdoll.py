@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from ....records.kinds import Cell
 from ....records.reading.fields import Line, show
 from ....records.writing import write_file
 from .battles import (
@@ -23,6 +24,7 @@ from .battles import (
     Battle,
     BattleVerdict,
     battle_label,
+    check_once,
     in_order,
     join_orders,
     swap_sides,
@@ -40,7 +42,7 @@ def ragdoll_battles(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
     Errors reported: an id missing, assistants that are one run, a battle that stands there twice. A
     verdict of no known name is listed, and not judged.
     """
-    seen: dict[tuple[str, str, str], int] = {}
+    seen: dict[Cell, int] = {}
     for line in lines:
         topic_id, a, b = (
             line.id(name) for name in ("qid", "assistant_a_run_id", "assistant_b_run_id")
@@ -52,9 +54,7 @@ def ragdoll_battles(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
             continue
         label = _verdict(line) if line.row.get("status") == "completed" else None
         run_id, opponent_id, of_run = in_order(a, b, label)
-        if (before := seen.setdefault((topic_id, run_id, opponent_id), line.number)) != line.number:
-            what = f"the battle {' '.join((topic_id, run_id, opponent_id))} is in line {before} too"
-            line.error("duplicate_battle", f"{what}, wanted once")
+        if not check_once(line, (topic_id, run_id, opponent_id), seen):
             continue
         verdict = BattleVerdict.model_validate({"label": of_run})
         order = {"first": verdict} if run_id == a else {"second": verdict}
