@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import dspy
@@ -14,6 +15,7 @@ from ..backends.config import ModelConfig
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Baseline, Prompt, Scorer
+from ..records.writing import writing
 from .in_dspy import REASONS, BackendLM, SignatureOfJudge, ask_lm, ask_recorded, check_demos
 from .instruments.own_words import OwnWords
 
@@ -125,6 +127,20 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         if self.backend is not None and is_alone:
             return self.backend.ask(self.prompt(name), inputs, self.replicate)
         return self._ask_in_dspy(name, inputs)
+
+    def save_state(self, path: str | Path) -> None:
+        """Write instructions, demonstrations and fit, for `judges.NAME.state` and DSPy's `load`.
+
+        Args:
+            path: a .json file; it never holds a key.
+
+        Raises: ValueError for another ending; InputError where it cannot be written.
+        """
+        if (file := Path(path)).suffix != ".json":
+            raise ValueError(f"{file}: wanted a file that ends with .json")
+        with writing(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self.save(str(file))
 
     def varied(self, **settings: Any) -> Backend:
         """The backend asked with other settings, opened once. Raises: TypeError without one."""

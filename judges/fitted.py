@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from ..records.reading.settings import read_json_file
+from ..records.reading.problems import InputError
+from ..records.reading.settings import parse_json_file, read_json_file
 from ..records.rows import Row
 from .verdicts import Verdict
 
@@ -89,8 +90,17 @@ class JudgeFile(Row):
         return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
 
 
+def is_saved_by_dspy(row: Mapping[str, Any]) -> bool:
+    """Whether it is the state of a program, as `program.save("x.json")` of DSPy writes it."""
+    return any(isinstance(part, dict) and "signature" in part for part in row.values())
+
+
 def read_judge_file(path: Path) -> JudgeFile:
     """Read a judge file. Raises: InputError with file, line and what was wanted."""
+    _, row = parse_json_file(path, "a judge file")
+    if isinstance(row, dict) and row.get("format") != FORMAT and is_saved_by_dspy(row):
+        what = "DSPy saved it, which does not say of which judge"
+        raise InputError(f"{path}: {what}; give it as judges.NAME.state={path}")
     return read_json_file(path, JudgeFile, FORMAT, "a judge file")
 
 

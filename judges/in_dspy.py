@@ -342,12 +342,12 @@ def check_demos(
 
 
 def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
+    reply = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
+    if not reply:  # of the program around it, and not shown
+        return
     for name, field in signature.input_fields.items():
         if (value := demo.get(name)) is not None:
             check_type(name, field.annotation, value)
-    reply = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
-    if not reply:
-        return
     for name in reply:
         source = get_key_source(signature.output_fields[name])
         if source is not None and demo.get(source) is None:
@@ -370,7 +370,7 @@ def check_type(name: str, kind: Any, value: Any, *, strict: bool | None = None) 
 class Fitted(Protocol):
     """A judge of items; what fits a judge that makes lists is its prompt alone."""
 
-    def fit(self) -> JudgeFile | None: ...
+    def identify(self) -> JudgeFile: ...
     def take_fit(self, state: JudgeFile | None) -> None: ...
 
 
@@ -384,9 +384,8 @@ class Fit(DSPyParameter):  # type: ignore[misc]
         self._judge = judge
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
-        """Data of a judge file; {} of a judge that is not fitted."""
-        state = self._judge.fit()
-        return state.model_dump(mode="json") if state is not None else {}
+        """Data of a judge file; of a judge that is not fitted, which judge it is."""
+        return self._judge.identify().model_dump(mode="json", exclude_defaults=True)
 
     def load_state(self, state: dict[str, Any]) -> None:
         """See dump_state."""

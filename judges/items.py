@@ -190,6 +190,10 @@ class ItemJudge(ExplainingJudge):
         """What `fitted` took from a judge file; None: nothing."""
         if not (self.correction or self.fitted_words or self.fitted_prompts or self.fitted_on):
             return None
+        return self.identify()
+
+    def identify(self) -> JudgeFile:
+        """As `fit`, also of a judge that is not fitted: its name, version, labels and model."""
         from .fitted import JudgeFile
 
         return JudgeFile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import e
@@ -72,14 +73,51 @@ def ranking_scores(
     )
 
 
+def read_measure(name: str) -> Any:
+    """The measure of a name as ir_measures writes it: `nDCG@10`, `P(rel=2)@5`.
+
+    ir_measures 0.4 reads names by parts of Python's `ast` that Python 3.14 removed, so not here.
+
+    Raises: ValueError, NameError for a name that is none.
+    """
+    import ir_measures
+
+    node = ast.parse(name.strip(), mode="eval").body
+    options: dict[str, Any] = {}
+    cut: Any = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        cut, node = ast.literal_eval(node.right), node.left
+    if isinstance(node, ast.Call) and not node.args:
+        options = {str(each.arg): ast.literal_eval(each.value) for each in node.keywords}
+        node = node.func
+    if not isinstance(node, ast.Name):
+        raise ValueError("it is not of the form Measure(option=value)@k")
+    if node.id not in ir_measures.measures.registry:
+        raise NameError(f"measure not found: {node.id}")
+    kind = ir_measures.measures.registry[node.id]
+    return kind(**options, **({} if cut is None else {kind.AT_PARAM: cut}))
+
+
+# What a name that is no measure raises, here and in ir_measures.
+_NO_MEASURE = (
+    NameError,
+    ValueError,
+    SyntaxError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+)
+
+
 def _parse(name: str) -> Any:
     import ir_measures
 
     try:
-        measure = ir_measures.parse_measure(name)
+        measure = read_measure(name)
         pipeline: Any = ir_measures.DefaultPipeline
         supported = pipeline.supports(measure)
-    except (NameError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+    except _NO_MEASURE as error:
         raise ValueError(
             f"unknown measure {name!r} ({error}); wanted one of ir_measures, such as nDCG@10"
         ) from error

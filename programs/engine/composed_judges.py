@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...judges import Cascade, ItemJudge, Jury, Verified, read_cascade_file, read_judge_file
+from ...judges import Cascade, ItemJudge, Jury, Verified, read_cascade_file
 from ...judges.base import Judge
+from ...judges.saved import read_state
 from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, raise_at
 from ..config.base import JudgeName
@@ -24,9 +25,9 @@ from ..config.sections import Config, JudgeConfig
 
 
 def load_fitted(judge: Judge, path: Path) -> Judge:
-    """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
+    """The judge as a judge file, or DSPy, saved it. Raises: InputError if that does not fit it."""
     with raise_at(path):
-        fitted_judge = judge.fitted(read_judge_file(path))
+        fitted_judge = judge.fitted(read_state(path, judge))
     correction = fitted_judge.correction if isinstance(fitted_judge, ItemJudge) else None
     if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)

@@ -327,6 +327,19 @@ def check_settings(
 Read = TypeVar("Read", bound=BaseModel)
 
 
+def parse_json_file(path: Path, what: str) -> tuple[str, Any]:
+    """The text of a file and what it holds. See `read_json_file`."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
+        return text, json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
+    except RecursionError:
+        raise InputError(f"{path}: not {what}, its JSON is nested too deeply") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
+
+
 def read_json_file(path: Path, kind: type[Read], format: str, what: str) -> Read:
     """Read one.
 
@@ -336,15 +349,7 @@ def read_json_file(path: Path, kind: type[Read], format: str, what: str) -> Read
 
     Raises: InputError with file, line and what was wanted.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
-        row: Any = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
-    except RecursionError:
-        raise InputError(f"{path}: not {what}, its JSON is nested too deeply") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
+    text, row = parse_json_file(path, what)
     if not isinstance(row, dict) or row.get("format") != format:
         raise InputError(f"{path}: not {what}, wanted format {format!r}")
     try:

@@ -1,3 +1,4 @@
+import ast
 import math
 
 import ir_measures
@@ -10,7 +11,7 @@ from incomplete_ratings import completions, holds, pools_and_contexts
 from nuggetjudge.metrics import Value, ranking_scores
 from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.metrics.coverage import answerable, find_required_subset
-from nuggetjudge.metrics.ranking import MAX_OF_POOL, alpha_ndcg
+from nuggetjudge.metrics.ranking import MAX_OF_POOL, alpha_ndcg, read_measure
 
 QRELS = {"t1": {"p1": 2, "p2": 1, "p3": 0}, "t2": {"p4": 1}}
 passages = st.lists(st.sampled_from(["p1", "p2", "p3", "x", "y", "z"]), unique=True)
@@ -62,6 +63,21 @@ def test_an_unknown_measure_is_named(name):
     with pytest.raises(ValueError, match="unknown measure") as error:
         ranking_scores(QRELS, {}, ["AP", name])
     assert repr(name) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["AP", "nDCG@10", "P(rel=2)@5", "R@100", "RR(rel=2)", "nDCG(dcg='exp-log2')@5", "ERR@20"],
+)
+def test_names_mean_what_ir_measures_says(name):
+    assert read_measure(name) == ir_measures.parse_measure(name)
+
+
+def test_names_are_read_without_what_python_3_14_took_from_ast(monkeypatch):
+    for name in ("Num", "Str", "Bytes", "NameConstant", "Ellipsis"):
+        monkeypatch.delattr(ast, name, raising=False)
+    scores = ranking_scores({"t": {"a": 2, "b": 0}}, {"t": ["b", "a"]}, ["P(rel=2)@2", "R@1"])
+    assert scores.mean == {"P(rel=2)@2": 0.5, "R@1": 0.0}
 
 
 def test_a_passage_ranked_twice_is_named():
