@@ -14,7 +14,7 @@ import typer
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
-from ..programs.config.base import program_names
+from ..programs.config.base import program_names, resolve_program
 from ..programs.config.sections import Config, Flag
 from ..records.reading.problems import did_you_mean
 from .options import ApiBase, Model, Sets
@@ -81,7 +81,7 @@ class ParsedSettings:
             if self.path is not None:
                 raise InputError(f"--config {self.path}: {what} is a config too, wanted one")
             return self.config(path)
-        names, all_names = what.split(","), program_names()
+        names, all_names = [resolve_program(name) for name in what.split(",")], program_names()
         if unknown := [name for name in names if name not in all_names]:
             programs = ", ".join(all_names)
             meant = did_you_mean(unknown[0], all_names)

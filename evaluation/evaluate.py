@@ -18,7 +18,7 @@ import orjson
 
 from ..backends.loop import Stop
 from ..judges.table import item_judges
-from ..programs.config.base import program_names
+from ..programs.config.base import program_names, resolve_program
 from ..programs.config.reading import load_config, name_settings
 from ..programs.config.sections import Config
 from ..programs.engine.folders import check_replaced
@@ -120,7 +120,7 @@ def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Ju
     if hasattr(program, "definition"):
         return [ITEMS], program  # type: ignore[return-value]
     listed = [program] if isinstance(program, str | Path) else list(program or [ITEMS])
-    names = [part.strip() for each in listed for part in str(each).split(",")]
+    names = [resolve_program(part.strip()) for each in listed for part in str(each).split(",")]
     if judge is not None:
         if names != [ITEMS]:
             raise InputError(f"judge: is of the program {ITEMS}, not of {', '.join(names)}")

@@ -11,6 +11,7 @@ from .ranking import ListwiseRanker as ListwiseRanker, Order as Order
 from .ranking import SetwiseRanker as SetwiseRanker
 from .support import ContradictionJudge as ContradictionJudge
 from .keypoints import EntailmentJudge as EntailmentJudge
+from .groundedness import GroundednessJudge as GroundednessJudge
 from .fitted import JudgeFile as JudgeFile, read_judge_file as read_judge_file
 from .nuggets import NuggetImportance as NuggetImportance
 from .items import ItemJudge as ItemJudge

@@ -147,6 +147,13 @@ BUILT_IN = {
     "recheck": _ours("support:SupportJudge", says_why=True),
     "query_writer": _ours("makers.queries:QueryWriter"),
     "contradiction": _ours("support:ContradictionJudge", says_why=True),
+    "groundedness": _ours(
+        "groundedness:GroundednessJudge",
+        is_windowed=True,
+        labels_items=True,
+        options={"context_words": "groundedness.context_words"},
+        in_identity=("context_words",),
+    ),
 }
 
 

@@ -1,6 +1,7 @@
 from .answer_scores import (
     NUGGET_MEASURES as NUGGET_MEASURES,
     SUPPORT_MEASURES as SUPPORT_MEASURES,
+    groundedness_scores as groundedness_scores,
     nugget_scores as nugget_scores,
     support_scores as support_scores,
     weighted_recall as weighted_recall,

@@ -167,6 +167,17 @@ SUPPORT_HARD = {"none": 0.0, "partial": 0.0, "full": 1.0}
 # arXiv:2410.23000: entailed, and nothing else.
 ENTAILMENT = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
 CLAIM = {"no": 0.0, "yes": 1.0}
+# arXiv:2309.15217 (RAGAS): a statement counts if the context supports it.
+GROUNDEDNESS = {"contradicted": 0.0, "not_found": 0.0, "supported": 1.0}
+
+FAITHFULNESS = "faithfulness"
+GROUNDEDNESS_GAINS: dict[str, dict[str, float]] = {
+    FAITHFULNESS: GROUNDEDNESS,
+    **{
+        f"{SHARE}{name}": {label: float(label == name) for label in GROUNDEDNESS}
+        for name in ("contradicted", "not_found")
+    },
+}
 
 NUGGET_WEIGHTS: dict[str, dict[str | None, float]] = {
     "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
@@ -510,3 +521,38 @@ def _gain(chances: Chances | None, gains: Mapping[str, float], where: str) -> fl
     if gain is None:
         raise ValueError(f"{where} is {dict(chances)!r}, wanted labels of {list(gains)}")
     return min(gain, 1.0)  # a sum of shares may be above 1 in its last bit
+
+
+def groundedness_scores(statements: Sequence[Chances | None]) -> dict[str, Value]:
+    """How far the context supports the statements of one answer: three shares that sum to 1.
+
+    Args:
+        statements: one per sentence or claim: label -> probability, `{"supported": 1.0}` for a
+            label that is certain, or None = not judged.
+
+    Returns: faithfulness, the share of the statements that the context supports;
+        share_contradicted, of those that it contradicts; share_not_found, of the others. Each is
+        in [0, 1] and over the judged statements; `n` counts those, `n_unjudged` the others, which
+        the bounds take as 0 and as 1. An answer without statements is 0/0: None, with no bounds.
+    Raises: ValueError for an unknown label; it names the index.
+    Source: arXiv:2309.15217 (RAGAS), faithfulness = |supported| / |statements|. The other two
+        shares divide what RAGAS counts as not supported.
+
+    >>> certain = [{"supported": 1.0}, {"contradicted": 1.0}, {"supported": 1.0}, None]
+    >>> scores = groundedness_scores(certain)
+    >>> scores["faithfulness"]
+    Value(value=0.6666666666666666, n=3, n_unjudged=1, low=0.5, high=0.75)
+    >>> scores["share_contradicted"].value, scores["share_not_found"].value
+    (0.3333333333333333, 0.0)
+    """
+    return {
+        measure: _mean_gain(
+            [_gain(each, gains, f"statements[{i}]") for i, each in enumerate(statements)]
+        )
+        for measure, gains in GROUNDEDNESS_GAINS.items()
+    }
+
+
+def _mean_gain(gains: Sequence[float | None]) -> Value:
+    """The mean of what items earn, None: not judged; 0/0 where there is none."""
+    return _weigh(gains, "A", [None] * len(gains))

@@ -35,6 +35,7 @@ class Collection:
 
     `not_made`: why there is no answer, by run and topic, where that is no doing of the system; it
     is among no answers, and no other is missing so. `candidates_not_made`: the same, by topic.
+    `named`: the passages that answers name, cited or not; None: their texts are not needed.
     """
 
     topics: dict[str, Topic]
@@ -46,6 +47,7 @@ class Collection:
     candidates_not_made: dict[str, Reason] = field(default_factory=dict)
     n_with_text: Counter[str] = field(default_factory=Counter)  # answers with text, by topic
     cited: Counter[tuple[int, str]] = field(default_factory=Counter)  # by rank and passage
+    named: set[str] | None = None
     passages: dict[str, Passage] = field(default_factory=dict)
     candidates: dict[str, Ranking] = field(default_factory=dict)
     qrels: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -90,13 +92,18 @@ class Collection:
 
 
 def load_collection(
-    data: DataConfig, limit: int | None = None, coverage: CoverageConfig | None = None
+    data: DataConfig,
+    limit: int | None = None,
+    coverage: CoverageConfig | None = None,
+    *,
+    named: bool = False,
 ) -> Collection:
     """Read and check all files; what is wrong but bearable is listed in `problems`.
 
     Args:
         limit: keep the first so many topics.
         coverage: read what the coverage program needs too.
+        named: read all passages that answers name, and not only those that they cite.
 
     Raises: InputError with every error of every file, before a model is asked anything.
     """
@@ -104,7 +111,7 @@ def load_collection(
     files = _Files.of(data, problems)
     problems.raise_errors()
     topics = read_topics(data.topics, problems) if data.topics else {}
-    collection = Collection(topics, files.runs, problems=problems)
+    collection = Collection(topics, files.runs, problems=problems, named=set() if named else None)
     _read_instruments(data, files, collection)
     if coverage is not None:
         collection.coverage = read_coverage_inputs(
@@ -211,6 +218,7 @@ def _read_passages(data: DataConfig, collection: Collection) -> None:
     """The texts that candidates, citations and contexts need, of all files."""
     wanted = {doc for ranking in collection.candidates.values() for doc in ranking.passage_ids}
     wanted.update(passage_id for _, passage_id in collection.cited)
+    wanted.update(collection.named or ())
     to_read: Container[str] = wanted
     if collection.coverage is not None:
         wanted.update(collection.coverage.wanted(collection.topics))
@@ -330,6 +338,8 @@ def _note_answer(collection: Collection, line: Line, answer: Answer) -> None:
         collection.not_made[answer.run_id, answer.topic_id] = answer.not_made
         return
     collection.lines.note(line, answer.topic_id)
+    if collection.named is not None:
+        collection.named.update(answer.references)
     text = answer.text
     collection.n_answers += 1
     collection.n_sentences += len(answer.sentences)

@@ -40,6 +40,7 @@ _BUILT_IN = {
     "ratings": f"{_HOME}.questions:RATING_KIND",
     "keypoints": f"{_HOME}.key_points:KEY_POINT_KIND",
     "relevance": f"{_HOME}.relevance:RELEVANCE_KIND",
+    "groundedness": f"{_HOME}.groundedness:GROUNDEDNESS_KIND",
 }
 
 

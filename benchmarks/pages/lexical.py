@@ -22,6 +22,7 @@ from typing import Any
 from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.judges import Nuggetizer
 from nuggetjudge.judges.lexical import overlap as lexical
+from nuggetjudge.judges.lexical.contradiction import judge_groundedness
 from nuggetjudge.judges.lexical.keypoints import STATED, judge_point, measure_stated
 from nuggetjudge.judges.lexical.questions import ANSWER_CUTS, answer_overlap, grade_answer
 from nuggetjudge.metrics.label_agreement import agreement
@@ -99,6 +100,11 @@ def _supported(inputs: Inputs, least: str) -> bool:
     return bool(lexical.judge_support(inputs)["verdict"] == least)
 
 
+def _grounded(inputs: Inputs, least: str) -> bool:
+    judge_inputs = {"context": inputs["context"], "statements": {"1": inputs["statement"]}}
+    return bool(judge_groundedness(judge_inputs)["verdicts"]["1"] == least)
+
+
 def _stated(inputs: Inputs, least: str) -> bool:
     return bool(judge_point(inputs)["verdict"] == least)
 
@@ -138,12 +144,14 @@ _ANSWER = f"overlap >= {ANSWER_CUTS[int(ETA) - 1]:.2f}"
 _NUGGET = f"words >= {lexical.NUGGET_FULL:.2f}"
 _POINT = f"overlap >= {STATED:.2f}"
 _SENTENCE = f"words and pairs >= {lexical.SENTENCE_FULL:.2f}"
+_STATEMENT = f"{_SENTENCE}, no contradiction"
 _CUTS = [f"question words >= {cut:.2f}" for cut in lexical.RELEVANCE_CUTS]
 _SHARE = f"first {lexical.VITAL_SHARE:.0%} of a list"
 _TWINS: dict[tuple[str, int | None], Callable[[Inputs, str], bool]] = {
     ("assigner", None): _assigned,
     ("assigner", 2): _matched,
     ("support", None): _supported,
+    ("groundedness", None): _grounded,
     ("entailment", None): _stated,
     ("relevance", None): _relevant,
     ("answerability", None): _answering,
@@ -156,6 +164,7 @@ ROWS = (
     _row(sets.TREC_SUPPORT, _SENTENCE),
     _row(sets.ATTRIBUTION, _SENTENCE),
     _row(sets.EXPERTQA, _SENTENCE),
+    *(_row(of, _STATEMENT) for of in sets.GROUNDED),
     *(_row(of, _CUTS[i], i) for of in (sets.TREC_RELEVANCE, sets.DL23) for i in range(2)),
     _row(sets.CRUX_REPORTS, _ANSWER),
     _row(sets.CRUX_PASSAGES, _ANSWER),

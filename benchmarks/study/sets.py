@@ -156,6 +156,20 @@ def _expertqa(folder: Path) -> Iterator[Item]:
         yield Item(ids, {"sentence": row["claim"], "passage": evidence}, str(row["full"]))
 
 
+def _wice(folder: Path) -> Iterator[Item]:
+    for number, row in enumerate(lines(folder / "pairs.jsonl")):
+        ids = {"topic_id": row["topic_id"], "passage_id": str(number)}
+        inputs = {"sentence": row["sentence"], "passage": row["passage"]}
+        yield Item(ids, inputs, row["label"])
+
+
+def _grounded(read: Callable[[Path], Iterator[Item]], folder: Path) -> Iterator[Item]:
+    """Items of the support judge as the groundedness judge reads them."""
+    for item in read(folder):
+        texts = {"statement": item.inputs["sentence"], "context": item.inputs["passage"]}
+        yield item._replace(inputs=texts)
+
+
 def _graded(folder: Path) -> Iterator[Item]:
     for row in lines(folder / "pairs.jsonl"):
         ids = {"topic_id": row["qid"], "passage_id": row["docid"]}
@@ -242,6 +256,19 @@ ATTRIBUTION = JudgedSet("attributionbench", "support", _attribution, BINARY, (_F
 EXPERTQA = JudgedSet(
     "expertqa_support", "support", _expertqa, BINARY,
     (_FULL._replace(text="claim: complete or not"),),
+)  # fmt: skip
+# What the groundedness judge calls supported: full support, by people.
+GROUNDED = tuple(
+    JudgedSet(
+        name, "groundedness", partial(_grounded, read), scale,
+        (Question("statement: supported or not", scale[-1], "supported"),),
+    )
+    for name, read, scale in (
+        (TREC_SUPPORT.name, _trec_support, SUPPORT_KIND.labels),
+        ("wice", _wice, SUPPORT_KIND.labels),
+        ("attributionbench", _attribution, BINARY),
+        ("expertqa_support", _expertqa, BINARY),
+    )
 )  # fmt: skip
 TREC_RELEVANCE = JudgedSet("rag24_relevance", "relevance", _graded, GRADES, _GRADES)
 DL23 = JudgedSet("dl23_llmjudge", "relevance", _graded, GRADES, _GRADES)

@@ -1,4 +1,4 @@
-"""Lexical baselines of the judges that search: queries, contradictions, proposed nuggets.
+"""Lexical baselines of queries, contradictions, groundedness and proposed nuggets.
 
 A contradiction is seen where a sentence of the passage says nearly the same in the same words and
 differs only in a "not" or in a number. No other is seen, so "neither" means little.
@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from ...records.groundedness import StatementSupport
 from ..labels import Contradiction
 from .clauses import statements
 from .grounds import find_quote
 from .overlap import (
     REPEATED,
+    SENTENCE_FULL,
     STOP_WORDS,
     WORD,
     content_words,
+    measure_support,
     recall,
     stem,
     update_nuggets,
@@ -33,6 +36,7 @@ from .segments import sentences
 NEARLY_ALL = 0.8  # of the content words of either sentence that the other has
 MIN_WORDS = 3  # that carry meaning, in a sentence that can be contradicted
 _NEGATIVE = frozenset("cannot neither never no nobody none nor not nothing nowhere without".split())
+_BLANK_LINES = re.compile(r"\n\s*\n")
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
 
 
@@ -53,6 +57,43 @@ def judge_contradiction(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "sentence_quotes": [sentence] if opposites else [],
         "verdict": Contradiction.CONTRADICTS if opposites else Contradiction.NEITHER,
     }
+
+
+def judge_groundedness(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """supported: a passage has the words of the statement, as for full support of a citation.
+
+    contradicted: no passage supports it, and one says the same but for a "not" or a number.
+    """
+    passages = _passages(inputs["context"])
+    return {
+        "verdicts": {key: _ground(text, passages) for key, text in inputs["statements"].items()}
+    }
+
+
+def score_groundedness(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The share that `judge_groundedness` goes by, of the passage that has most."""
+    passages = _passages(inputs["context"])
+    return {
+        "verdicts": {
+            key: max((measure_support(text, each) for each in passages), default=0.0)
+            for key, text in inputs["statements"].items()
+        }
+    }
+
+
+def _ground(statement: str, passages: Sequence[str]) -> StatementSupport:
+    is_contradicted = False
+    for passage in passages:
+        if any(_is_opposite(statement, part) for part in _sentences(passage)):
+            is_contradicted = True
+        elif measure_support(statement, passage) >= SENTENCE_FULL:
+            return StatementSupport.SUPPORTED
+    return StatementSupport.CONTRADICTED if is_contradicted else StatementSupport.NOT_FOUND
+
+
+@lru_cache(maxsize=256)  # a context is read again for each window of statements
+def _passages(context: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in _BLANK_LINES.split(context))))
 
 
 @lru_cache(maxsize=1024)  # a topic's passages are read again for each sentence of its answers

@@ -99,11 +99,21 @@ BUILT_IN = {
     "relevance": f"{_HOME}.relevance:Relevance",
     "nuggets": f"{_HOME}.nuggets:Nuggets",
     "support": f"{_HOME}.support:Support",
+    "groundedness": f"{_HOME}.groundedness:Groundedness",
     "evidence": f"{_HOME}.evidence:EvidenceSearch",
     "coverage": f"{_HOME}.coverage.program:Coverage",
     "keypoints": f"{_HOME}.keypoints:KeyPoints",
     "items": f"{_HOME}.items:Items",
 }
+
+
+# Other names that a config, a command and Python take for a program.
+ALIASES = {"faithfulness": "groundedness"}
+
+
+def resolve_program(name: str) -> str:
+    """The name of a program that may be given by another one (ALIASES)."""
+    return ALIASES.get(name, name)
 
 
 def program_names() -> list[str]:
@@ -148,6 +158,11 @@ def _check_name(what: str, built_in: Iterable[str], names: Callable[[], Iterable
     return AfterValidator(check)
 
 
-ProgramName = Annotated[str, _check_name("program", BUILT_IN, program_names), _OneOf(program_names)]
+ProgramName = Annotated[
+    str,
+    AfterValidator(resolve_program),
+    _check_name("program", BUILT_IN, program_names),
+    _OneOf(program_names),
+]
 ExecutorName = Annotated[str, _check_name("executor", HERE, executor_names), _OneOf(executor_names)]
 JudgeName = Annotated[str, _check_name("judge", JUDGES, judge_names), _OneOf(judge_names)]

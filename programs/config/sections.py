@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, find_judge
+from ...records.groundedness import CONTEXT_WORDS
 from ...records.reading.settings import InputPath, InputPattern, beside
 from .base import (
     HERE,
@@ -167,6 +168,7 @@ __all__ = [
     "EvidenceConfig",
     "Flag",
     "GenerateConfig",
+    "GroundednessConfig",
     "ItemsConfig",
     "JudgeConfig",
     "KeyPointsConfig",
@@ -327,6 +329,22 @@ class SupportConfig(Section):
     )
 
 
+class GroundednessConfig(Section):
+    """What of an answer is held against its context, and what that context is."""
+
+    unit: Literal["sentences", "claims"] = Field(
+        default="sentences", description="claims: those that a model splits the answer into"
+    )
+    contexts: Literal["answers", "candidates"] = Field(
+        default="answers",
+        description="the passages that an answer names (references, contexts), or the candidates "
+        "of its topic",
+    )
+    context_words: Whole = Field(
+        default=CONTEXT_WORDS, ge=1, description="words of a context in one call, at most"
+    )
+
+
 class KeyPointsConfig(Section):
     """The numbers of arXiv:2410.23000, and what may differ."""
 
@@ -442,6 +460,7 @@ class _Config(Section):
     evidence: EvidenceConfig = EvidenceConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
+    groundedness: GroundednessConfig = GroundednessConfig()
     retrieve: Pipeline = Field(default=(), description="steps that find contexts")
     pipelines: dict[str, Pipeline] = Field(
         default_factory=dict, description="several of them, by the names of their runs"
@@ -475,6 +494,11 @@ class _Config(Section):
     def has_pipelines(self) -> bool:
         """Whether the run retrieves contexts before they are judged."""
         return bool(self.retrieve or self.pipelines)
+
+    @property
+    def reads_named_passages(self) -> bool:
+        """Whether a task reads all passages that answers name, cited or not."""
+        return "groundedness" in self.program and self.groundedness.contexts == "answers"
 
     def get_models(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
         """As `get_model`, of every stage of a cascade, member of a jury, adjudicator, verifier."""

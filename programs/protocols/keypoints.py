@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import StrictStr
-
 from ...metrics import KEY_POINT_MEASURES, Value, count_words, key_point_recall
 from ...metrics.answer_scores import IN_0_TO_1, not_made
 from ...metrics.key_points import (
@@ -38,8 +36,9 @@ from ...records.kinds import Cell
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, KeyPoint, KeyPointSet, Topic
 from ..config.sections import Config
-from ..engine.stage import Item, labels, make_rows, makes
+from ..engine.stage import Item, labels, make_rows
 from ..inputs import Collection, load_collection
+from .claims import AnswerId, extract_claims
 from .judged_items import JudgedItems, equal_items
 from .judgements import (
     AGAINST,
@@ -70,7 +69,6 @@ from .scoreboard import Scoreboard, is_of_answered
 LEFT_OUT, UNMADE = "topics_without_key_points", "cells_without_key_points"
 UNMADE_TOPICS = "topics_with_unmade_key_points"
 Sets = Mapping[str, KeyPointSet | None]  # by topic; None: they could not be made
-AnswerId = tuple[str, str]  # topic and run
 LOOK = Look[KeyPoint](
     "entailments", "entailment", "key_points", lambda question, answer, texts: (texts, answer)
 )
@@ -387,7 +385,11 @@ async def judge_entailment(
 
 async def write_claims(run: Run, sets: Sets) -> None:
     """Write claims.jsonl: what each answer claims, and which of it states a key point."""
-    claims = await _claims(run, sets)
+    n_with_text = run.collection.n_with_text
+    total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
+    claims = await extract_claims(
+        run, "claims", lambda answer: sets.get(answer.topic_id) is not None, total
+    )
     verdicts = await _precise(run, sets, claims)
     with run.results.open("claims.jsonl") as rows:
         for (topic_id, run_id), texts in claims.items():
@@ -396,29 +398,6 @@ async def write_claims(run: Run, sets: Sets) -> None:
                 pairs = zip(texts, verdicts[topic_id, run_id], strict=True)
                 of_answer = tuple(_claim(text, verdict) for text, verdict in pairs)
             rows.write(claims_row(ClaimSet(topic_id=topic_id, run_id=run_id, claims=of_answer)))
-
-
-async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
-    """By answer its claims: [] without text, None where they are missing."""
-
-    def answers() -> Iterator[Answer]:
-        for answer in run.collection.answers():
-            if sets.get(answer.topic_id) is not None:
-                yield answer
-
-    def items() -> Iterator[Item]:
-        for answer in answers():
-            if answer.text.strip():
-                yield Item({"topic_id": answer.topic_id, "run_id": answer.run_id}, (answer.text,))
-
-    n_with_text = run.collection.n_with_text
-    total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
-    extract = run.judge_set["claim_extractor"].extract
-    stage = makes("claims", ("claim_extractor",), extract, items, made=list[StrictStr], total=total)
-    claims: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
-    for ids, made in await run.session.made(stage, run.results):
-        claims[ids["topic_id"], ids["run_id"]] = made
-    return claims
 
 
 async def _precise(

@@ -252,7 +252,8 @@ class Program(ABC):
     def load(self, config: Config) -> Collection:
         """The data that is judged. Raises: InputError with all that is wrong with it."""
         coverage = config.coverage if "coverage" in config.program else None
-        return load_collection(config.data, config.run.limit, coverage)
+        named = config.reads_named_passages
+        return load_collection(config.data, config.run.limit, coverage, named=named)
 
     def check(self, config: Config, collection: Collection) -> None:
         """Note what will be left out. Raises: InputError if this data cannot be judged."""
