@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from ..metrics.answer_scores import GROUNDEDNESS
 from .kinds import Kind, Labelled
-from .reading.fields import Line, as_int, read_lines, show
+from .reading.fields import Line, Where, as_int, read_lines, show
 from .reading.problems import Problems
 from .rows import Label, Leaning, hash_ids
 
@@ -71,15 +71,20 @@ def claim_ids(texts: Iterable[str]) -> list[str]:
     return hash_ids("c", [*texts])
 
 
-def read_statements(path: Path, problems: Problems) -> Iterator[Statement]:
+def read_statements(
+    path: Path, problems: Problems, where: Where | None = None
+) -> Iterator[Statement]:
     """Read `groundedness.jsonl`, a line per topic, run and statement, lazily.
 
     A label that is none of supported, not_found and contradicted becomes None (not judged) and is
     listed as `label`; null becomes None too.
 
+    Args:
+        where: read only rows whose top-level fields have one of these values.
+
     Errors reported: an id or the label missing, a statement twice for an answer.
     """
-    for _, statement in statements_with_lines(read_lines(path, problems)):
+    for _, statement in statements_with_lines(read_lines(path, problems, where)):
         yield statement
 
 

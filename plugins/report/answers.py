@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -131,17 +132,22 @@ def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
 
 
 def _matrix(program: Program, labels: tuple[str, ...], files: TopicFiles) -> Matrix:
-    """Of points the labels in each answer; of sentences those of their first citations."""
+    """Of points the labels in each answer; of sentences their own, or of their first citations."""
     is_strip = program.matrix == "sentences"
     more = ("uncited", "gap") if is_strip else ()
     matrix = Matrix(program.name, labels, labels[-1:], more=more, is_strip=is_strip)
     for topic in files.topics(program.judged):
-        last = None
+        last, n_claims = None, Counter[str]()
         for one in program.judgements(files.of(topic)):
             if is_strip:
-                if last != (last := (one.run_id, one.sentence)):
-                    label = "uncited" if one.docid is None else one.label
-                    matrix.put_sentence(topic, one.run_id, one.sentence or 0, label)
+                place = one.sentence
+                if place is None:  # a claim: in the order of the answer
+                    place = n_claims[one.run_id]
+                    n_claims[one.run_id] += 1
+                if last != (last := (one.run_id, place)):
+                    is_uncited = program.judges_citations and one.docid is None
+                    label = "uncited" if is_uncited else one.label
+                    matrix.put_sentence(topic, one.run_id, place, label)
             elif one.unit in (*point_units(), ITEM):
                 matrix.words.setdefault(topic, one.question)
                 about = (one.text, one.importance or "", one.sub_narrative)

@@ -151,7 +151,7 @@ class Groundedness(Program):
         """See Program."""
         answers: dict[tuple[str, str], list[tuple[Chances | None, Chances | None]]] = {}
         has_chances = False
-        for row in read_statements(folder.need(FILE), folder.problems):
+        for row in read_statements(folder.need(FILE), folder.problems, folder.where):
             has_chances |= row.probabilities is not None
             certain = chances_of_label(row.label, None, GROUNDEDNESS)
             expected = chances_of_label(row.label, row.probabilities, GROUNDEDNESS)
@@ -211,9 +211,9 @@ class Groundedness(Program):
         """See Program."""
         statements: dict[tuple[str, str], dict[Cell, str]] = {}
         for row in read_statements(folder / FILE, Problems()):
-            cell = (row.topic_id, row.run_id, row.statement_id or "")
+            cell: Cell = (row.topic_id, row.run_id, row.statement_id or "")
             if cell in wanted:
-                statements.setdefault(cell[:2], {})[cell] = row.text
+                statements.setdefault((row.topic_id, row.run_id), {})[cell] = row.text
         data = load_collection(config.data, config.run.limit, named=config.reads_named_passages)
         for answer, passages in data.cited_answers():
             if of_answer := statements.get((answer.topic_id, answer.run_id)):
@@ -291,17 +291,10 @@ def _calls(
     """
     judge: ItemJudge = run.judge_set["groundedness"]
     for answer, context in _with_contexts(run):
-        statements: Sequence[_Unit] = _sentences(answer)
-        if claims is not None:
-            texts = claims.get(_key(answer))
-            if texts is None and statements and not context.missing:
-                yield answer, [_UNKNOWN], None
-                continue
-            known = [] if texts is None else [*zip(claim_ids(texts), texts, strict=True)]
-            no_texts = statements[:1] and [_UNKNOWN]
-            statements = (
-                no_texts if context.missing else [_Unit(name, None, text) for name, text in known]
-            )
+        statements = _list_statements(answer, claims)
+        if statements == [_UNKNOWN] and not context.missing:
+            yield answer, statements, None
+            continue
         shared: dict[str, str] = {"question": run.collection.topics[answer.topic_id].question}
         for start in range(0, len(statements), judge.window):
             window = statements[start : start + judge.window]
@@ -318,9 +311,15 @@ def _calls(
             yield answer, window, item
 
 
-def _sentences(answer: Answer) -> list[_Unit]:
-    return [
+def _list_statements(answer: Answer, claims: Claims | None) -> Sequence[_Unit]:
+    """What an answer says, by sentence or by claim; one that is _UNKNOWN for unknown claims."""
+    sentences = [
         _Unit(str(sentence.id), sentence.id, sentence.text)
         for sentence in answer.sentences
         if sentence.makes_claim
     ]
+    if claims is None or not sentences:
+        return sentences
+    if (texts := claims.get(_key(answer))) is None:
+        return [_UNKNOWN]
+    return [_Unit(name, None, text) for name, text in zip(claim_ids(texts), texts, strict=True)]
