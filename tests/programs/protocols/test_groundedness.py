@@ -110,7 +110,7 @@ def test_claims_are_found_first_and_then_judged(model, data):
     # Nobody could say what this answer claims: not judged, and never a score.
     assert values["hat", "faithfulness"] == (None, 0, 1)
     assert [(row["stage"], row["reason"]) for row in result.unjudged] == [
-        ("groundedness_claims", "error")
+        ("groundedness_claims", "refused")
     ]
 
 
