@@ -17,7 +17,7 @@ from ..records.judgements import Provenance, Reason, Unjudged
 from .combined.jury import as_one
 from .items import ItemJudge, make_keys
 from .lexical.contradiction import judge_groundedness, score_groundedness
-from .lexical.overlap import weighted_overlap
+from .lexical.overlap import weigh_overlap
 from .lexical.segments import segments
 from .verdicts import Listed, Verdict
 
@@ -85,7 +85,7 @@ class GroundednessJudge(ItemJudge):
     predictor, output = "judge", "verdicts"
     scale = GROUNDEDNESS_KIND.labels
     gains: Mapping[str, float] = GROUNDEDNESS_KIND.gains
-    overlap = staticmethod(weighted_overlap)
+    overlap = staticmethod(weigh_overlap)
     baselines: Mapping[str, Baseline] = {"judge": judge_groundedness}
     scorers: Mapping[str, Scorer] = {"judge": score_groundedness}
 

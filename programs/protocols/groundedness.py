@@ -215,7 +215,7 @@ class Groundedness(Program):
             if cell in wanted:
                 statements.setdefault((row.topic_id, row.run_id), {})[cell] = row.text
         data = load_collection(config.data, config.run.limit, named=config.reads_named_passages)
-        for answer, passages in data.cited_answers():
+        for answer, passages in data.read_cited_answers():
             if of_answer := statements.get((answer.topic_id, answer.run_id)):
                 context = _find_context(answer, passages, data, config).text
                 shared = {"question": data.topics[answer.topic_id].question, "context": context}
@@ -270,7 +270,7 @@ Claims = Mapping[AnswerId, Sequence[str] | None]
 
 def _with_contexts(run: Run) -> Iterator[tuple[Answer, _Context]]:
     """The answers in their order, each with what it is held against."""
-    for answer, passages in run.collection.cited_answers():
+    for answer, passages in run.collection.read_cited_answers():
         yield answer, _find_context(answer, passages, run.collection, run.config)
 
 

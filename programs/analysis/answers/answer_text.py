@@ -91,7 +91,8 @@ def _sentences(
     view: AnswerView, points: Sequence[Judged], quotes: _QuotedSentences, passages: bool
 ) -> Iterator[str]:
     n_known = len(view.sentences) if view.is_split else 0
-    cites = "not asked" if any(each.sentence is not None for each in view.judged) else "cites"
+    is_of_citations = any(each.sentence is not None and each.docid for each in view.judged)
+    cites = "not asked" if is_of_citations else "cites"
     for at, sentence in enumerate(view.sentences):
         yield wrap(sentence.text or "(no text)", _TAB, f"{at + 1:>3}  " if n_known else _TAB)
         about = [each for each in view.judged if each.sentence == at < n_known]
