@@ -1,5 +1,5 @@
-"""nuggetjudge in Python, inside a development loop: run an evaluation, look at what it found.
+"""nuggetjudge in Python, for a development loop: run an evaluation and look at its results.
 
-What users call, over programs, calibration and report, and no more: how things are judged and
-scored is below. The package's own names, exports, gates, integrations and the MCP server import it.
+These are the functions that users call. Judging and scoring are in the folders below; this one may
+import programs, calibration and report. The names of the package, gates and annexes import it.
 """

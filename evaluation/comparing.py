@@ -32,7 +32,7 @@ Source: TypeAlias = str | Path | StoredResult
 
 
 class InOneLine(AbstractContextManager[None]):
-    """Let an InputError from within be as if raised here: a typo needs no traceback of ours."""
+    """Hide the frames of nuggetjudge in an InputError, so that a typo shows no long traceback."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, InputError):
@@ -41,13 +41,14 @@ class InOneLine(AbstractContextManager[None]):
 
 
 def open_source(stack: ExitStack, source: Source) -> Path:
-    """Where it is; of a stopped run a folder with what was judged by now, until `stack` closes.
+    """Return the folder or file of a result.
 
-    Of a folder of another tool one with its judgements as ours.
+    The judgements of a stopped run, or of a folder of another tool, are written to a temporary
+    folder, which is deleted when `stack` closes.
 
-    Raises: InputError where an input of a stopped run is not as it was; TypeError for what is
-        neither a result nor a path.
-    Warns: UserWarning of a stopped run, in the line that called the function which called this one.
+    Raises: InputError if an input of a stopped run has changed; TypeError for anything but a
+        result or a path.
+    Warns: UserWarning for a stopped run; it points to the caller of the function that called this.
     """
     if isinstance(source, StoredResult):
         return source.folder
@@ -63,15 +64,15 @@ def open_source(stack: ExitStack, source: Source) -> Path:
 
 
 def list_wanted_values(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
-    """The values wanted of each field, one of them or several."""
+    """Return the wanted values of each field as a list, also if only one was given."""
     values_of = where or {}
     return {name: [v] if isinstance(v, str) else list(v) for name, v in values_of.items()}
 
 
 def warn_about(problems: Problems) -> None:
-    """Warn of what readers left out or doubted: by kind, with the first of each.
+    """Warn of rows that readers left out or doubted: the number of each kind, and the first.
 
-    The warning names the line that called the function which called this one.
+    The warning points to the caller of the function that called this.
     """
     for kind, n in problems.counts().items():
         first = next(row for row in problems.rows if row.kind == kind)
@@ -80,11 +81,11 @@ def warn_about(problems: Problems) -> None:
 
 
 class InTables(ABC):
-    """Something that shows itself as a verdict and tables."""
+    """An object that a notebook, an interpreter and `print` show as a verdict and tables."""
 
     @abstractmethod
     def view(self) -> View:
-        """What it shows."""
+        """Return what is shown."""
 
     def _repr_html_(self) -> str:
         return view_html(self.view())
@@ -106,12 +107,12 @@ class Text(str):
 
 
 class Agreement(InTables, dict[str, Any]):
-    """How far labels, or scores, agree: a dict ready for JSON that shows itself as tables.
+    """The agreement of labels, or of scores: a dict ready for JSON that is shown as tables.
 
-    Keys: what `judge agree --json` prints. Of labels `n` (cells with both), `n_human_only`,
-    `n_judged_only`, `accuracy`, `cohen_kappa`, `alpha`, `confusion` (n_labels, n_labels; rows are
-    people's), `scale`, `intervals` by topic, and `annotators`, where people's labels name more
-    than one; of scores `measures`.
+    The keys are those of `judge agree --json`. For labels: `n` (cells that both sides label),
+    `n_human_only`, `n_judged_only`, `accuracy`, `cohen_kappa`, `alpha`, `confusion` (n_labels,
+    n_labels; rows are the labels of people), `scale`, `intervals` (topics are drawn), and
+    `annotators` if several people labelled. For scores: `measures`.
     """
 
     def __repr__(self) -> str:
@@ -123,7 +124,7 @@ class Agreement(InTables, dict[str, Any]):
     __str__ = InTables.__str__
 
     def view(self, *, has_all: bool = False) -> View:
-        """The verdict, the coefficients that fit (or all), and of labels where they differ."""
+        """Return the verdict, the main coefficients (or all), and for labels where they differ."""
         return make_agreement_view(self, has_all=has_all)
 
 
@@ -139,25 +140,26 @@ def agree(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Agreement:
-    """Hold a judge's labels against people's, cell by cell on their ids, or scores by rank.
+    """Compare a judge's labels with human labels, item by item, or scores by rank.
 
     Args:
-        labels: people's labels in any layout that is read (docs/formats.md), or scores of runs.
-        judged: a result, a results folder, or a file of the same kind; None: the annotators of
-            `labels` are compared with each other.
-        where: of `labels`, only rows whose field has this value, or one of these.
-        kind: of two folders, or to choose: nuggets, support, relevance, ratings, keypoints,
-            items or scores.
-        cut: a label; labels from it on count as positive, those below it as negative. Two, where
+        labels: human labels in any layout of docs/formats.md, or scores of runs.
+        judged: a result, a results folder, or a file of the same kind; None: compare the
+            annotators of `labels` with each other.
+        where: field -> value or values; only rows of `labels` with these are read.
+        kind: what to compare, if there is a choice: nuggets, support, relevance, ratings,
+            keypoints, items or scores.
+        cut: a label; labels from it on count as positive, those below it as negative. Give two if
             the files have two scales.
-        measures: of scores, the measure of `judged` -> that of `labels` it is compared with; None:
-            each that both have.
-        resamples: samples of topics drawn for intervals; 0: no intervals. seed: of the draws.
+        measures: for scores: a measure of `judged` -> the measure of `labels` to compare it with;
+            None: each that both have.
+        resamples: samples of topics that are drawn for intervals; 0: no intervals.
+        seed: of the draws.
         level: of the intervals, in (0, 1).
 
-    Returns: agreement with intervals by topic, people's own beside it where several labelled.
-    Raises: InputError if nothing can be compared, or the labels are not of one scale.
-    Warns: UserWarning of rows that were left out.
+    Returns: the agreement with intervals; if several people labelled, also theirs with each other.
+    Raises: InputError if nothing can be compared, or if the labels have different scales.
+    Warns: UserWarning if rows were left out.
 
     Example: nj.agree("human.jsonl", "results/demo")
     """
@@ -180,12 +182,12 @@ def agree(
 
 
 class Comparison(InTables, dict[str, Any]):
-    """The comparison, a dict ready for JSON that shows itself as tables.
+    """A comparison of runs or judges: a dict ready for JSON that is shown as tables.
 
-    Keys: what `judge compare --json` prints. `compared`: "runs" or "judges"; of runs `measures`,
-    by name their `runs` (run_id, mean, low, high, n_topics, n_unanswered) and `pairs` (difference,
-    its low and high, p, corrected p, wins, ties, losses, is_significant); of judges `agreement`,
-    `flip_counts`, `flips` and `ranking`.
+    The keys are those of `judge compare --json`. `compared` is "runs" or "judges". For runs:
+    `measures`, by name the `runs` (run_id, mean, low, high, n_topics, n_unanswered) and `pairs`
+    (difference, its low and high, p, corrected p, wins, ties, losses, is_significant). For judges:
+    `agreement`, `flip_counts`, `flips` and `ranking`.
     """
 
     def __init__(
@@ -194,13 +196,13 @@ class Comparison(InTables, dict[str, Any]):
         by_topic: Mapping[str, Mapping[str, Mapping[str, float | None]]],
         judged_by: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        """As attributes too.
+        """Keep the comparison, and make its scores attributes.
 
         Args:
-            by_topic: of runs `by_topic[measure][topic][run]`, the score in [0, 1] (or words, for
-                `length`); None: not judged; a run that is not there did not answer, which counts
-                as 0 in all measures but those of what was answered. Empty of judges.
-            judged_by: who judged `one` and `other`, where they are results.
+            by_topic: for runs: `by_topic[measure][topic][run]`, the score in [0, 1] (for `length`:
+                words); None: not judged. A run that is missing did not answer, which counts as 0
+                unless the measure is of given answers only. For judges: empty.
+            judged_by: the judges of `one` and `other`, if they are results.
         """
         super().__init__(comparison)
         self.by_topic, self.judged_by = by_topic, judged_by
@@ -213,7 +215,7 @@ class Comparison(InTables, dict[str, Any]):
     __str__ = InTables.__str__
 
     def view(self) -> View:
-        """The verdict; of two runs a row a measure, of more a ranking each; of judges labels."""
+        """Return the verdict, and a table of the two runs, the ranking or the two judges."""
         return make_comparison_view(self, self.judged_by)
 
 
@@ -233,18 +235,20 @@ def compare(
 
     Args:
         one, other: a result, a results folder, a file of judgements, or of scores by topic.
-            Without `other` the runs in `one` are compared, with it the runs of both, or, where
-            both hold labels of the same answers, the judges.
-        runs: names of the runs to compare, the first less the second; all by default.
-        measures: of runs; by default all of two runs, of more one of each program.
-        way: "runs" or "judges", where it is not as it seems.
-        kind: of judges: nuggets, support, relevance, ratings, keypoints or items.
-        resamples: samples of topics drawn for p and intervals; seed: of the draws.
-        level: of the intervals; two runs differ significantly where p < 1 - level.
+            Without `other` the runs in `one` are compared. With it the judges are compared if
+            both have labels of the same answers, else the runs of both.
+        runs: names of the runs to compare, the first minus the second; all by default.
+        measures: for runs: the measures to compare. By default all of two runs, and one of each
+            program if there are more.
+        way: "runs" or "judges", to force a comparison.
+        kind: for judges: nuggets, support, relevance, ratings, keypoints or items.
+        resamples: samples of topics that are drawn for p and intervals.
+        seed: of the draws.
+        level: of the intervals; two runs differ significantly if p < 1 - level.
 
-    Returns: differences with their intervals and p by topic, and the scores by topic.
-    Raises: InputError for files that cannot be compared, an unknown run or measure.
-    Warns: UserWarning of rows that were left out.
+    Returns: the differences with intervals and p, and the scores by topic.
+    Raises: InputError for files that cannot be compared, or an unknown run or measure.
+    Warns: UserWarning if rows were left out.
 
     Example: nj.compare("results/demo", runs=["complete", "thin"])
     """

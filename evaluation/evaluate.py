@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 def run(
     config: str | Path | Config | None = None, *, quiet: bool = True, **settings: Any
 ) -> Result:
-    """Judge runs and write a results folder.
+    """Judge runs that are in files, and write a results folder.
 
     Args:
         config: a YAML file or a Config; None: everything is in `settings`.
@@ -69,11 +69,13 @@ def run(
             fields) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted name
             as `**{"support.citations": "all"}`.
 
-    Returns: scores, judgements and counts, read back from the folder.
-    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
-        judged until then is in the folder's journal, and the same call goes on from there.
-    Warns: UserWarning where no model is named, so that the lexical judge answers, and of a judge
-        that gave all of 15 or more items the same label.
+    Returns: the result: scores, judgements and counts, read back from the folder.
+    Raises: InputError for bad input; EndpointUnusable if no request can succeed. The journal in
+        the folder keeps what was judged, and the same call continues from there.
+    Warns: UserWarning if no model is named, so that the lexical judge answers, and if a judge
+        gave all of 15 or more items the same label.
+
+    Example: nj.run(program="support", topics="topics.tsv", runs="runs/", passages="passages.jsonl")
     """
     if not isinstance(config, Config):
         config = make_config(settings, Path(config) if config is not None else None)
@@ -87,15 +89,15 @@ def run(
 
 
 def warn_without_model(config: Config) -> None:
-    """Warn where no model is named, in the line that called the function which called this one."""
+    """Warn if no model is named, at the caller of the function that called this one."""
     if names_no_model(config):
         warnings.warn(f"{NO_MODEL} Give model=.", UserWarning, stacklevel=3)
 
 
 def make_config(settings: Mapping[str, Any], path: Path | None = None) -> Config:
-    """The config of settings as `run` takes them, over those of a file.
+    """Make a config of settings as `run` takes them; they win over those of a file.
 
-    Raises: InputError for a setting or value that is none.
+    Raises: InputError for an unknown setting, or a value that it does not take.
     """
     settings = dict(settings)
     model = settings.pop("model", None)
@@ -111,9 +113,11 @@ ITEMS = "items"
 
 
 def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Judge | None]:
-    """Programs, [] for those that fit; or the program of items, and its judge.
+    """Return the programs that a user named, and the judge if it is one judge.
 
-    Raises: InputError for a name of neither.
+    An empty list of programs means all that fit the samples.
+
+    Raises: InputError for a name that is neither a program nor a judge.
     """
     if program is None and judge is None:
         return [], None
@@ -141,7 +145,7 @@ def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Ju
 
 
 def write_judge(judge: Judge, folder: Path) -> str:
-    """The name or file of a judge; one that was made in Python is written there."""
+    """Return the name or file of a judge; the definition of one made in Python becomes a file."""
     if isinstance(judge, str | Path):
         return str(judge)
     definition = getattr(judge, "definition", None)
@@ -155,7 +159,7 @@ def write_judge(judge: Judge, folder: Path) -> str:
 
 
 def choose_programs(data: Mapping[str, Any]) -> list[str]:
-    """The programs that these files have something for, by the names of `data:`."""
+    """Return the programs that have something to judge in these files, named as in `data:`."""
     programs = ["nuggets"] if data.keys() & {"nuggets", "candidates"} else []
     programs += ["support"] if "passages" in data else []
     # A reference alone asks for many judgements, so only where there is nothing else.
@@ -165,7 +169,7 @@ def choose_programs(data: Mapping[str, Any]) -> list[str]:
 
 
 def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
-    """Raise InputError for a program without what it judges by, naming the field."""
+    """Raise InputError if a program lacks what it judges by; the error names the field."""
     for name in programs:
         files, fields = table.program(name).needs
         if files and not data.keys() & set(files):
@@ -173,9 +177,9 @@ def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
 
 
 def select_files(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The files that these programs read: candidates only where needed, as texts take memory.
+    """Return the files that these programs read. Candidates are left out if no program needs them.
 
-    Those of programs of other packages are all of them.
+    Programs of other packages get all files.
     """
     needs = [table.program(name).needs[0] for name in programs]
     is_read = any(not files or "candidates" in files for files in needs)
@@ -183,13 +187,15 @@ def select_files(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, 
 
 
 def name_references() -> str:
-    """The fields by which answers can be judged."""
+    """Return the fields by which answers can be judged, as text."""
     return "contexts, nuggets, key_points, questions or a reference"
 
 
 def get_defaults(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that fit samples: what of a bank is missing is made of contexts; of coverage all
-    questions count, and what a sample names is its context.
+    """Return the settings that fit samples.
+
+    Nuggets that a bank lacks are made from contexts. For coverage, all questions count, and the
+    contexts of a sample are its retrieved passages.
     """
     settings: dict[str, Any] = {"nuggets.fill": True} if "nuggets" in programs else {}
     if "coverage" in programs:
@@ -208,14 +214,14 @@ def _is_judge(name: str) -> bool:
 def check_start(
     folder: Path, programs: Sequence[str], settings: Mapping[str, Any], ids: Mapping[str, Any]
 ) -> None:
-    """Raise InputError for what is wrong with an evaluation, whatever its samples hold.
+    """Raise InputError for errors that do not depend on the samples.
 
-    A missing key is EndpointUnusable.
+    Raises: EndpointUnusable if a key is missing.
 
     Args:
         programs: [] for those that fit its samples.
         settings: as of `nuggetjudge.run`, without those of data.
-        ids: `run_ids` and `topic_ids`, as far as they are known.
+        ids: `run_ids` and `topic_ids`, if they are known.
     """
     files = program_files(programs or [one.name for one in table.programs()])
     check_free(folder, (*files, *ALWAYS))
@@ -268,31 +274,32 @@ def evaluate(
     """Judge answers that are in memory.
 
     Args:
-        samples: what a system answered, in a list, a generator, a frame or a dataset: mappings or
-            objects with a question, an answer, and what is judged of it; or such samples of
-            several systems, by the name of each. With `answer` questions, as texts or mappings.
-        program: which programs, or one judge: its name, its YAML file or an OwnJudge, for which
-            each sample is an item; None: all programs that the samples have something for.
-        answer: a function from a question to its answer, a text or a mapping of answer and
-            contexts, plain or async; a chain of LangChain or an engine of LlamaIndex; or several,
-            by the name of each. A call that raises leaves its question unjudged; if the first
+        samples: the answers of one system, in a list, a generator, a frame or a dataset. A sample
+            is a mapping or an object with a question, an answer and what it is judged by. For
+            several systems: such samples by the name of each. With `answer`: questions, as
+            texts or mappings.
+        program: names of programs, or one judge: its name, its YAML file or an OwnJudge, which
+            labels each sample as an item; None: all programs that fit the samples.
+        answer: a function from a question to its answer (a text, or a mapping of answer and
+            contexts), plain or async; a chain of LangChain or an engine of LlamaIndex; or
+            several, by the name of each. If a call raises, its question is unjudged; if the first
             three all raise, so does this.
-        at_once: calls of `answer` under way, at most.
-        model: who judges; see `nuggetjudge.run`.
-        out: a folder for what was judged and for the samples as files, which a killed evaluation
-            goes on from; None: a temporary one, which goes with the result.
-        bank: a file of nuggets: used for the questions that it has, and given those that were
-            made for others.
-        name: of the system, where samples have no names; None: that of the folder `out`, of the
-            function, or `answers`.
+        at_once: the largest number of calls of `answer` at the same time.
+        model: the judging model; see `nuggetjudge.run`.
+        out: a folder for results and samples, from which a killed evaluation continues; None: a
+            temporary folder, which is deleted with the result.
+        bank: a file of nuggets. The evaluation uses those of its questions, and adds the nuggets
+            that it makes for others.
+        name: the name of the system, if samples have none; None: the name of the folder `out`, of
+            the function, or `answers`.
         quiet: draw no progress bar.
         settings: as of `nuggetjudge.run`; `judge` and `fields` for items.
 
-    Returns: scores, judgements and counts.
-    Raises: InputError for samples that lack something, naming which, and what is there.
-    Warns: UserWarning where no model is named, of questions that `answer` failed on, of those
-        without nuggets, of answers that cite nothing, or contexts that are not there, and of a
-        judge that gave all of 15 or more items the same label.
+    Returns: the result: scores, judgements and counts.
+    Raises: InputError if samples lack a field; it names the field, and the fields that they have.
+    Warns: UserWarning if no model is named, if `answer` failed on questions, if questions have no
+        nuggets, if answers cite nothing or cite contexts that do not exist, and if a judge gave
+        all of 15 or more items the same label.
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
     """
@@ -349,9 +356,9 @@ def evaluate(
 async def aevaluate(
     samples: Samples | Mapping[str, Samples], program: Program = None, **options: Any
 ) -> Result:
-    """As `evaluate`, beside the loop it is awaited in, which goes on and runs what `answer` awaits.
+    """Judge answers as `evaluate` does, without blocking the event loop.
 
-    Cancelled, it asks nothing more; with `out` the same call goes on.
+    If it is cancelled, it sends no more requests; with `out`, the same call continues from there.
     """
     stopped, stop = threading.Event(), Stop()
     host = _HOST.set((asyncio.get_running_loop(), stopped))
@@ -375,7 +382,7 @@ def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | Non
 
 
 def name_system(answer: Any, out: str | Path | None = None) -> str:
-    """What a system is called that was given no name; see `evaluate`."""
+    """Return the name of a system that the user did not name; see `evaluate`."""
     own_name = Path(out).name if out is not None else getattr(answer, "__name__", "")
     return "-".join(own_name.split()) if own_name not in ("", "<lambda>") else "answers"
 

@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuestionScore:
-    """One value of one measure for one answer.
+    """The value of one measure for one answer.
 
     Attributes:
-        value: None: not judged, or 0/0; never a 0 in the place of a judgement that failed.
-        n, n_unjudged: judgements that carry it, and that are missing.
-        low, high: the value with those that are missing counted as worst and as best.
-        reasons: of what is missing for this run and topic in the programs that the measure is of:
-            how often each. Of a measure that no program lists as its own: in any program.
+        value: the score; None: not judged, or 0/0. A failed judgement is never a 0.
+        n, n_unjudged: the number of judgements behind the value, and of missing ones.
+        low, high: the value with missing judgements counted as worst, and as best.
+        reasons: how often judgements of this run and topic are missing, by reason. For a measure
+            that no program declares, judgements of all programs count.
     """
 
     topic_id: str
@@ -73,7 +73,7 @@ class QuestionScore:
 
     @property
     def is_judged(self) -> bool:
-        """Whether there is a value and nothing of it is missing."""
+        """Whether there is a value, and no judgement behind it is missing."""
         return self.value is not None and not self.n_unjudged
 
     def __str__(self) -> str:
@@ -86,9 +86,9 @@ class QuestionScore:
 def choose_rows(
     result: StoredResult, measures: str | Sequence[str], runs: str | Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Measures and runs as they were named, all of which are there; a run may be named first.
+    """Sort names into measures and runs; the first names may be of either.
 
-    Raises: InputError for one that is not, with those that are.
+    Raises: InputError for an unknown name; it lists the known ones.
     """
     names_of = [[names] if isinstance(names, str) else list(names) for names in (measures, runs)]
     run_ids = {row.run_id for row in result.scores}
@@ -110,10 +110,10 @@ def choose_rows(
 def list_question_scores(
     result: StoredResult, measures: Sequence[str] = (), runs: Sequence[str] = ()
 ) -> Rows[QuestionScore]:
-    """The scores of each question, in the order of scores.jsonl.
+    """Return the scores of each question, in the order of scores.jsonl.
 
     Args:
-        measures, runs: which; empty: all.
+        measures, runs: the names to return; empty: all.
     """
     lost, others = _count_missing(result), cache(_of_others)
     return Rows(
@@ -208,9 +208,9 @@ GROUP = "nuggetjudge.results"  # of entry points: report = "module:function"
 
 
 def find_writer(name: str) -> Callable[..., Any]:
-    """The installed function `report` or `figure`; docs/extending.md has their arguments.
+    """Return the installed function `report` or `figure`; docs/extending.md has their arguments.
 
-    Raises: ModuleNotFoundError if no package brings one.
+    Raises: ModuleNotFoundError if no package provides it.
     """
     for entry in entry_points(group=GROUP, name=name):
         return entry.load()  # type: ignore[no-any-return]
@@ -218,22 +218,24 @@ def find_writer(name: str) -> Callable[..., Any]:
 
 
 class Result(InTables, StoredResult):
-    """A results folder, which shows itself as leaderboards: in a notebook, and by `print`.
+    """A results folder, shown as leaderboards by a notebook and by `print`.
 
-    Each leaderboard is of one program: the first measure with its interval by topic, the topics
-    answered of those asked, judgements that carry the score, and those that are missing.
+    Each program has a leaderboard: its first measure with an interval, the topics answered of all
+    topics, the judgements behind the score, and the missing ones.
 
     Args:
-        folder: what `judge run` or `nuggetjudge.run` wrote. Everything is read when it is asked
-            for; a later change of the working directory does not matter. Of a run that was
-            stopped it is what was judged by now: `folder` is a temporary one, which goes with
-            this object, and `manifest["partial"]` is true.
+        folder: a folder that `judge run` or `nuggetjudge.run` wrote. Files are read when they are
+            needed; a later change of the working directory does not matter. For a stopped run,
+            the object shows what is judged so far: `folder` is then a temporary folder, which is
+            deleted with this object, and `manifest["partial"]` is true.
 
     Attributes:
-        is_temporary: the folder goes with this object, as that of an evaluation without `out` does.
+        is_temporary: whether the folder is deleted with this object, as after an evaluation
+            without `out`.
 
-    Raises: InputError if the folder is not one, or an input of a stopped run is not as it was.
-    Warns: UserWarning of a run that was stopped.
+    Raises: InputError if the folder is not a results folder, or if an input of a stopped run has
+        changed.
+    Warns: UserWarning for a stopped run.
 
     Example: nj.Result("results/demo").report()
     """
@@ -251,7 +253,7 @@ class Result(InTables, StoredResult):
     __repr__ = StoredResult.__repr__
 
     def view(self) -> View:
-        """The leaderboards."""
+        """Return the leaderboards."""
         return self._view
 
     @cached_property
@@ -270,12 +272,12 @@ class Result(InTables, StoredResult):
     def rows(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
     ) -> Rows[QuestionScore]:
-        """The score of each question, with what it rests on; all measures and runs.
+        """Return the score of each question, with the number of judgements behind it.
 
         Args:
-            measures, runs: only these, or this one. A run may be named first.
+            measures, runs: the names to return, one or several; None: all. The first may be a run.
 
-        Raises: InputError for one that is not there.
+        Raises: InputError for an unknown name.
 
         Example: result.rows("complete")
         """
@@ -285,16 +287,16 @@ class Result(InTables, StoredResult):
     def frame(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
     ) -> pandas.DataFrame:
-        """The scores by question: a row a run and question, a column a measure; needs pandas.
+        """Return the scores as a pandas frame: a row a run and question, a column a measure.
 
-        Before the measures stand `run_id`, `topic_id` and `question`, behind them `n`, judgements
-        that carry the first of them, `n_unjudged`, judgements of the answer that are missing,
-        `reasons`, why, and `judge`, who judged. NaN: not judged, or 0/0.
+        The first columns are `run_id`, `topic_id` and `question`. The last are `n`, the judgements
+        behind the first measure, `n_unjudged`, the missing judgements of the answer, `reasons`, why
+        they are missing, and `judge`. NaN: not judged, or 0/0.
 
         Args:
-            measures, runs: only these, or this one. A run may be named first.
+            measures, runs: the names to return, one or several; None: all. The first may be a run.
 
-        Raises: ModuleNotFoundError without pandas, InputError for one that is not there.
+        Raises: ModuleNotFoundError without pandas, InputError for an unknown name.
         """
         with InOneLine():
             return make_frame(self, *choose_rows(self, measures, runs))
@@ -306,17 +308,17 @@ class Result(InTables, StoredResult):
         labels: str | Path | Sequence[str | Path] = (),
         open: bool = True,
     ) -> Path:
-        """Write the page that `judge report` writes, and open it.
+        """Write the page of `judge report`, and open it.
 
         Args:
-            out: the file; by default report.html in the results folder, or, if that is temporary,
-                in a temporary folder of its own, which stays.
-            labels: a file of people's labels of what was judged, or one for each kind.
-            open: show it: in a notebook as a link, else in the web browser.
+            out: the file to write. By default report.html in the results folder, or, if that is
+                temporary, in a new temporary folder, which stays.
+            labels: a file of human labels of what was judged, or one file for each kind.
+            open: show the page: a link in a notebook, else the web browser.
 
-        Returns: the file.
+        Returns: the path of the page.
         Raises: InputError for labels that cannot be read.
-        Warns: UserWarning of rows that were left out.
+        Warns: UserWarning if rows were left out.
         """
         problems = Problems()
         if out is None:
@@ -341,19 +343,19 @@ class Result(InTables, StoredResult):
         labels: str | Path | None = None,
         width: str = "column",
     ) -> str:
-        """Write the figure that `judge figure` writes, and return its caption.
+        """Write the figure of `judge figure`, and return its caption.
 
         Args:
             kind: "leaderboard", "tau", "topics" or "length".
-            out: the file, .pdf, .svg or .png.
+            out: the file to write: .pdf, .svg or .png.
             other: the second results of "tau".
-            measure: what to draw; None: the first main measure.
-            labels: people's labels: the other side of "tau"; a "leaderboard" gets the scores
+            measure: the measure to draw; None: the first main measure.
+            labels: human labels: the other side of "tau"; a "leaderboard" shows scores that are
                 corrected with them.
             width: "column" (3.3 inches) or "page" (6.9 inches).
 
-        Raises: InputError for what cannot be drawn, or if matplotlib is not installed.
-        Warns: UserWarning of rows that were left out.
+        Raises: InputError if this cannot be drawn, or if matplotlib is not installed.
+        Warns: UserWarning if rows were left out.
         """
         problems = Problems()
         people = None if labels is None else Path(labels)
@@ -375,19 +377,19 @@ class Result(InTables, StoredResult):
         labels: str | Path | None = None,
         passages: bool = False,
     ) -> Text:
-        """Show an answer by its sentences, with its labels, what was quoted for them, and why.
+        """Show an answer sentence by sentence, with its labels and what the judge says about each.
 
         Args:
-            run, topic: of the answer. A run alone: where it loses; a topic alone: what each run
-                misses; neither: what is in the folder.
-            measure: what runs and topics are ordered by; None: the first of the folder.
-            labels: of an answer, people's labels, shown beside the judge's.
-            passages: of an answer, with the texts of the passages that it cites.
+            run, topic: select an answer. Give only a run to see where it loses, only a topic to see
+                what each run misses, neither to see what the folder has.
+            measure: the measure that orders runs and topics; None: the first of the folder.
+            labels: of an answer: human labels, shown beside those of the judge.
+            passages: of an answer: also show the texts of the passages that it cites.
 
-        Returns: what `judge show` prints, as a text that shows itself.
-        Raises: InputError for a run, topic or measure that is not there; ValueError for labels or
-            passages without a run and a topic.
-        Warns: UserWarning of rows that were left out, and of inputs that changed.
+        Returns: the text of `judge show`.
+        Raises: InputError for an unknown run, topic or measure; ValueError for labels or passages
+            without a run and a topic.
+        Warns: UserWarning if rows were left out, or inputs have changed.
 
         Example: result.show("thin", "demo-bees")
         """
@@ -416,15 +418,16 @@ class Result(InTables, StoredResult):
         measures: Sequence[str] = (),
         **options: Any,
     ) -> Comparison:
-        """Test its runs against each other, or compare it with another result.
+        """Test the runs against each other, or compare this result with another.
 
         Args:
-            other: another result, folder or file; None: the runs of this one are compared.
-            run: with it `other` is a run too, and these two are compared.
-            runs, measures: which; see `nuggetjudge.compare`.
+            other: another result, folder or file; None: compare the runs of this one. With `run`
+                the name of a run.
+            run: a second run, to compare with the run `other`.
+            runs, measures: the names to compare; see `nuggetjudge.compare`.
             options: `way`, `kind`, `resamples`, `seed`, `level` of `nuggetjudge.compare`.
 
-        Raises: InputError for a run or measure that is not there.
+        Raises: InputError for an unknown run or measure.
 
         Example: result.compare("complete", "thin")
         """
@@ -448,10 +451,11 @@ class Result(InTables, StoredResult):
         where: Mapping[str, str | Sequence[str]] | None = None,
         **options: Any,
     ) -> Agreement:
-        """Hold its labels against people's.
+        """Compare the labels of this result with human labels.
 
         Args:
-            labels: a file of people's labels. where: only rows with these values of its fields.
+            labels: a file of human labels.
+            where: field -> value or values; only rows with these are read.
             options: `kind`, `cut`, `measures`, `resamples`, `seed`, `level` of
                 `nuggetjudge.agree`.
         """

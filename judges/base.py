@@ -1,4 +1,4 @@
-"""What every judge shares: a DSPy module whose questions go to a backend, or to DSPy's own LM."""
+"""The base class of judges: a DSPy module that asks a backend, or DSPy's own LM."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ _ONE_CALL = (dspy.Predict, dspy.ChainOfThought)  # the modules that a compiled p
 
 
 class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
-    """A question, or a few, asked of a model; the answers are typed and checked, or an error.
+    """A judge: one question, or a few, for a model. Replies are typed and checked.
+
+    Call it as `judge(...)`, also inside a running event loop, or as `await judge.acall(...)`.
 
     Args:
-        model: what answers: `"lexical"`, `"openai/gpt-4o"`, any LiteLLM name, or a ModelConfig.
-            None: the LM that the caller set with `dspy.context(lm=...)` or `dspy.configure`.
+        model: the model that answers: `"lexical"`, `"openai/gpt-4o"`, any LiteLLM name, or a
+            ModelConfig. None: the LM of the caller's `dspy.context(lm=...)` or `dspy.configure`.
         backend: an open Backend, shared with other judges, instead of `model`.
 
-    `fitted` gives a copy with the prompts of a judge file, of the judges that have a name.
+    `fitted` returns a copy with the prompts of a judge file, if the judge has a name. A copy
+    (`copy.deepcopy`, `judge.deepcopy()`) has its own instructions and shares the backend. A pickle
+    holds the config of the model, never a key, and opens a new backend when it is loaded.
+    docs/dspy.md says what else DSPy can do with a judge.
 
-    Call it (`judge(...)`) anywhere, also inside a running event loop, or `await judge.acall(...)`.
-    A copy (`copy.deepcopy`, `judge.deepcopy()`) has instructions of its own and shares the backend.
-    A pickle has the entry of the model, never a key, and opens a backend of its own when loaded.
-    What else DSPy may do with a judge: docs/dspy.md.
-    Raises: JudgeError with the reason when the model gives no judgement; EndpointUnusable when
-        no request can succeed. DSPy's own LM does not say why a reply ended: with it a refused or
-        truncated one is unparseable, and its errors of set-up pass through as they are.
+    Raises: JudgeError with a reason if the model gives no judgement; EndpointUnusable if no
+        request can succeed. DSPy's own LM does not report why a reply ended: with it, refused and
+        truncated replies are unparseable, and errors of its set-up are raised unchanged.
     """
 
     # DSPy's own looks at each access for a call of forward(), which costs more than the prompt.
@@ -78,9 +79,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         self._varied: dict[str, tuple[Backend, Backend]] = {}
 
     def question(self, name: str) -> dspy.Predict:
-        """The predictor of the question called `name`, within a dspy.ChainOfThought too.
+        """Return the predictor of the question called `name`, also of a dspy.ChainOfThought.
 
-        Raises: TypeError for a module of several predictors, or none.
+        Raises: TypeError for a module that has several predictors, or none.
         """
         module = getattr(self, name)
         if isinstance(module, dspy.Predict):
@@ -92,12 +93,12 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return predictors[0]
 
     def questions(self) -> dict[str, dspy.Predict]:
-        """The predictors of all questions, by name."""
+        """Return the predictors of all questions, by name."""
         names = (name for name, _ in self.named_predictors())
         return {n: self.question(n) for n in dict.fromkeys(n.partition(".")[0] for n in names)}
 
     def prompt(self, name: str) -> Prompt:
-        """The prompt of the question called `name`, compiled anew when it was changed.
+        """Return the prompt of the question called `name`, compiled again if it was changed.
 
         Raises: ValueError for an example that does not fit.
         """
@@ -118,7 +119,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return prompt
 
     def prompts(self) -> dict[str, Prompt]:
-        """All compiled prompts by the name of the question."""
+        """Return all compiled prompts, by the name of the question."""
         return {name: self.prompt(name) for name in self.questions()}
 
     def ask(self, name: str, **inputs: Any) -> Awaitable[Reply]:
@@ -143,7 +144,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             self.save(str(file))
 
     def varied(self, **settings: Any) -> Backend:
-        """The backend asked with other settings, opened once. Raises: TypeError without one."""
+        """Return the backend with other settings, opened once. Raises: TypeError without one."""
         if self.backend is None:
             raise TypeError(f"{type(self).__name__} has no model of its own")
         key = repr(settings)
@@ -153,9 +154,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return opened[1]
 
     def set_lm(self, lm: dspy.BaseLM | None) -> None:
-        """Have this LM answer from now on, in the place of a model that the judge was made with.
+        """Ask this LM from now on, instead of the model that the judge was made with.
 
-        One that `get_lm` gave answers as it did. None: the LM of the caller's DSPy settings.
+        An LM from `get_lm` answers as before. None: the LM of the caller's DSPy settings.
         """
         if isinstance(lm, BackendLM):
             self.backend, self.replicate, lm = lm.backend, lm.replicate, None
@@ -164,15 +165,15 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         super().set_lm(lm)
 
     def get_lm(self) -> dspy.BaseLM | None:
-        """What answers: the judge's own model as an LM, or that of `set_lm`; None: the caller's."""
+        """Return the LM that answers: of the judge's model or `set_lm`; None: the caller's."""
         if self.backend is not None:
             return BackendLM(self.backend, self.replicate)
         return super().get_lm()
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """The reply of the lexical baseline, with as much in it as a model may make or keep.
+        """Return the longest reply that a model may give, made from that of the lexical judge.
 
-        A dry run goes on from it, so that it does not count too few calls.
+        A dry run continues from it, so that it does not count too few calls.
         """
         return reply
 
@@ -187,11 +188,11 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return await run_async(self._call_decide(inputs))
 
     def metric(self, **fields: Any) -> Any:
-        """A metric of DSPy. Raises: TypeError, but of judges that label items."""
+        """Return a metric for DSPy. Raises: TypeError unless the judge labels items."""
         raise TypeError(f"{type(self).__name__} gives no labels; call it with inputs by name")
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
-        """What the judge does, on the judges' own event loop; each judge says how."""
+        """Judge, on the event loop of the judges; each judge defines it."""
         raise TypeError(f"{type(self).__name__} must define decide()")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -204,10 +205,10 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return changed
 
     def fitted(self, state: JudgeFile) -> Self:
-        """A copy of this judge with the prompts of a judge file.
+        """Return a copy of this judge with the prompts of a judge file.
 
-        Raises: ValueError if the file is of another judge, version or scale, or has what this
-            judge does not ask or gives no labels for.
+        Raises: ValueError if the file is of another judge, version or scale, or has a question or
+            labels that this judge does not have.
         """
         state.check(self.name, self.version, self.scale, self.model_name)
         self.check_takes(state.prompts)
@@ -231,14 +232,14 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
 
     @property
     def has_logprobs(self) -> bool:
-        """Whether its scores come from the token log-probabilities of the model."""
+        """Whether scores come from the log-probabilities of the model's tokens."""
         if self.backend is None or self.own_words == "prompt":
             return False
         return self.backend.config.top_logprobs is not None
 
     @property
     def model_name(self) -> str:
-        """The model that answers, as its config names it; "" for DSPy's own LM."""
+        """The name of the model that answers, as in its config; "" for DSPy's own LM."""
         return self.backend.config.model if self.backend is not None else ""
 
     def __copy__(self) -> Self:
@@ -320,6 +321,6 @@ def _without_keys(module: dspy.Module) -> dspy.Module:
 
 
 def set_prompt(predict: dspy.Predict, prompt: FittedPrompt) -> None:
-    """Give a predictor other instructions and worked examples."""
+    """Give a predictor new instructions and worked examples."""
     predict.signature = reworded(predict.signature, prompt.instructions)
     predict.demos = [dict(demo) for demo in prompt.demos]

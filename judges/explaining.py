@@ -1,4 +1,4 @@
-"""Judges that say why: a short reason, and verbatim parts of what they judge, each looked up."""
+"""Judges that give reasons: a short explanation, and quotes that are looked up in the texts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MAX_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # of each label; of a text,
 
 
 def quote_field(name: str) -> str:
-    """The field of a reply that quotes this input."""
+    """Return the field of a reply that quotes this input."""
     return f"{name}_quotes"
 
 
 def with_reason(signature: Any, output: str) -> Any:
-    """The signature with a field for a short reason, before all others of the reply.
+    """Return the signature with a field for a short reason, before the other fields of the reply.
 
     Args:
         output: the field that holds the label, or labels by number.
@@ -39,7 +39,7 @@ def with_reason(signature: Any, output: str) -> Any:
 
 
 def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
-    """The signature with a field of verbatim parts of each of these inputs, before all others.
+    """Return the signature with a field of quotes from each of these inputs, before the others.
 
     Raises: ValueError if an input has the name of such a field.
     """
@@ -69,10 +69,10 @@ def _prepend(signature: Any, name: str, desc: str, kind: Any) -> Any:
 
 
 def look_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
-    """The quotes in a field of a reply, each looked for in the text that it is of.
+    """Look up the quotes in a field of a reply, each in the text that it quotes.
 
     Args:
-        value: a quote, a list of them, or None; blank ones and repetitions are left out.
+        value: a quote, a list of them, or None; blank ones and repetitions are dropped.
     """
     quotes = [value] if isinstance(value, str) else value or ()
     for words in dict.fromkeys(quotes):
@@ -85,7 +85,7 @@ def look_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
 
 
 def by_rule(looked_for: Mapping[str, str], item: Mapping[str, str]) -> tuple[Evidence, ...]:
-    """The evidence of word overlap: where an input holds most of the words looked for in it."""
+    """Return the evidence of word overlap: where an input has most of the words looked for."""
     return tuple(
         make_quote(name, item[name], *span)
         for name, needed in looked_for.items()
@@ -94,7 +94,7 @@ def by_rule(looked_for: Mapping[str, str], item: Mapping[str, str]) -> tuple[Evi
 
 
 def make_ungrounded(verdict: Verdict) -> Unjudged:
-    """What a label ends as that needs a quote and has none that stands in the judged text."""
+    """Make the outcome of a label that needs a quote and has none from the judged text."""
     wrong = [each.quote for each in verdict.evidence or () if not each.is_quoted]
     why = f"not in the text: {wrong[0]!r:.80}" if wrong else "nothing is quoted"
     raw = json.dumps(verdict.as_row(), ensure_ascii=False)
@@ -102,25 +102,26 @@ def make_ungrounded(verdict: Verdict) -> Unjudged:
 
 
 class ExplainingJudge(Judge):
-    """What a judge of items is asked, and what it says for its labels. See ItemJudge.
+    """A judge of items that can give reasons for its labels. See ItemJudge.
 
     Attributes:
-        name: as in a config, e.g. "support".
-        inputs: what one item is judged by, in the words of its label files.
-        source: the input that the others are looked for in, whose words the lexical score weighs.
+        name: the name in a config, such as "support".
+        inputs: the texts by which one item is judged, named as in its label files.
+        source: the input in which the others are looked for; the lexical score weighs its words.
         listed: the input of which one call takes up to `window`; the items of a call share all
             others. None: one item a call.
-        listing: the input of a call that has them; None: the same with an s.
-        predictor, output: the question asked, and the field of the reply that holds the labels.
-        gains: what each label is worth, in [0, 1].
-        quotable: the inputs that can be quoted for a label, the one that decides most first, each
-            with the input that is looked for in it ("": all others); {}: it cannot say why; None:
-            `source`, or all inputs where there is none.
+        listing: the input of a call that lists them; None: `listed` with an s.
+        predictor, output: the question, and the field of the reply that holds the labels.
+        gains: the gain of each label, in [0, 1].
+        quotable: the inputs that can be quoted, the most decisive first, each with the input that
+            is looked for in it ("": all others). {}: the judge cannot give reasons. None: `source`,
+            or all inputs if there is none.
         groundless: labels that need no evidence; None: those without a gain.
         evidence: fields of the reply that quote, each with the input that it quotes; {}: none.
         rationale: the field of the reply with a reason; None: none is asked for.
-        requires_evidence: whether a label that needs evidence is none without a quote.
-        quotes_by_rule, reasons_by_rule: whether word overlap says why: the model is lexical.
+        requires_evidence: whether a label that needs evidence fails without a quote.
+        quotes_by_rule, reasons_by_rule: whether word overlap gives the reasons: the model is
+            lexical.
     """
 
     name: str
@@ -145,19 +146,19 @@ class ExplainingJudge(Judge):
         evidence: bool | Literal["required"] | None = None,
         reasoning: bool | None = None,
     ) -> Self:
-        """A copy of this judge that says why, or does not; None: as this one does.
+        """Return a copy of this judge that gives reasons, or does not; None: as this one.
 
-        A model is asked for it before the label; the lexical judge is not, it says what its words
-        go by.
+        A model is asked for reasons before the label. The lexical judge shows the words that it
+        matched.
 
         Args:
-            evidence: True: for the shortest parts of the judged texts that decide the label, each
-                looked up there; "required": a label without one that stands there is none, see
+            evidence: True: ask for the shortest parts of the judged texts that decide the label,
+                and look each up. "required": a label without a quote that is found fails, see
                 `needs_evidence`.
-            reasoning: for a short reason.
+            reasoning: ask for a short reason.
 
         Raises: ValueError if the judge has nothing to quote, an input of such a name, or a prompt
-            file that does not ask for it; for other values than these.
+            file that does not ask for it; also for other values than these.
         """
         if not (evidence is None or isinstance(evidence, bool) or evidence == "required"):
             raise ValueError(f"evidence: wanted True, False or 'required', got {evidence!r}")
@@ -197,13 +198,13 @@ class ExplainingJudge(Judge):
         return dict.fromkeys(self.inputs if self.source is None else (self.source,), "")
 
     def needs_evidence(self, label: str) -> bool:
-        """Whether something in the text has to decide this label."""
+        """Whether this label must rest on something in the text."""
         if self.groundless is not None:
             return label not in self.groundless
         return self.gains.get(label, 1.0) > 0
 
     def looked_for(self, name: str, item: Mapping[str, str]) -> str:
-        """The text whose words the lexical judge looks for in this input."""
+        """Return the text whose words the lexical judge looks for in this input."""
         if sought := self.quotes[name]:
             return item[sought]
         return "\n".join(item[other] for other in self.inputs if other != name)
@@ -221,9 +222,9 @@ class ExplainingJudge(Judge):
     def explained(
         self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
     ) -> Verdict | Unjudged:
-        """The verdict on an item with what the judge says for it.
+        """Return the verdict on an item, with the reasons of the judge.
 
-        Unjudged where it needs evidence that it has not got.
+        It is Unjudged if it needs evidence and has none.
         """
         needs_evidence = self.needs_evidence(verdict.label)
         if self.evidence:
@@ -248,7 +249,7 @@ class ExplainingJudge(Judge):
 
     @property
     def several(self) -> str:
-        """The input of a call that has the `listed` ones."""
+        """The input of a call that lists the `listed` texts."""
         return self.listing or f"{self.listed}s"
 
     def _quotes(self, name: str, item: Mapping[str, str]) -> list[str]:

@@ -31,12 +31,13 @@ class FittedPrompt(Row):
 class JudgeFile(Row):
     """A fitted judge. `judges.NAME.state` in a config loads it.
 
-    `scale`: its labels, worst to best; () of a judge that makes lists.
-    `logprobs`: whether the scores that it was fitted to came from log-probabilities; `window`: how
-    many items a call had.
-    `fitted_on` names the topics whose labels are in it, which a later fit must not be tested on.
-    `words` are the weights of the lexical score by word stem. `fitted` says how the file came
-    about: method, labels, split, model, figures before and after; nothing reads it but people.
+    Attributes:
+        scale: the labels, worst to best; () if the judge makes lists.
+        logprobs: whether it was fitted to scores from log-probabilities.
+        window: the number of items in a call when it was fitted.
+        fitted_on: the topics whose labels were used; a later fit must not be tested on them.
+        words: the weights of the lexical score, by word stem.
+        fitted: for people only: method, labels, split, model, figures before and after.
     """
 
     format: Literal["nuggetjudge-judge-1"] = FORMAT
@@ -62,7 +63,7 @@ class JudgeFile(Row):
         return self
 
     def check(self, judge: str, version: str, scale: Sequence[str], model: str) -> None:
-        """Raise ValueError unless this is a file for that judge, answered by that model."""
+        """Raise ValueError unless the file is of that judge, answered by that model."""
         if self.judge != judge:
             raise ValueError(f"it is a file of the {self.judge} judge, wanted {judge}")
         if self.version != version:
@@ -86,7 +87,7 @@ class JudgeFile(Row):
             raise ValueError(f"{what} {how[1]} (logprobs); fit it again")
 
     def text(self) -> str:
-        """The file's content, the same for equal files."""
+        """Return the content of the file; equal files have the same."""
         return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -126,18 +127,18 @@ class OrdinalCurve(Row):
 
     @property
     def n_labels(self) -> int:
-        """k."""
+        """The number of labels, k."""
         return len(self.thresholds) + 1
 
     def at_least(self, position: float) -> list[float]:
-        """P(label >= j) for j = 1..k-1, descending."""
+        """Return P(label >= j) for j = 1..k-1, descending."""
         return [_logistic(self.slope * position - threshold) for threshold in self.thresholds]
 
 
 class IsotonicCurve(Row):
-    """P(label >= j) by straight lines between knots, level beyond the first and the last.
+    """P(label >= j) as straight lines between knots, constant beyond the first and the last.
 
-    `shares[j-1]` holds it at each of `places`; it never falls as the position rises.
+    `shares[j-1]` has its value at each of `places`; it never falls as the position rises.
     """
 
     kind: Literal["isotonic"] = "isotonic"
@@ -157,11 +158,11 @@ class IsotonicCurve(Row):
 
     @property
     def n_labels(self) -> int:
-        """k."""
+        """The number of labels, k."""
         return len(self.shares) + 1
 
     def at_least(self, position: float) -> list[float]:
-        """P(label >= j) for j = 1..k-1, descending."""
+        """Return P(label >= j) for j = 1..k-1, descending."""
         right = bisect_right(self.places, position)
         if right in (0, len(self.places)):
             return [row[max(0, right - 1)] for row in self.shares]
@@ -171,21 +172,21 @@ class IsotonicCurve(Row):
 
 
 class Correction(Row):
-    """From a judge's score to the label that people would give.
+    """A map from a judge's score to the label that people would give.
 
-    A score becomes a position (its log-odds if `log_odds`, else itself) and is moved by the shift
-    of its topic; `cuts` and `curve` are on that position.
+    A score becomes a position (its log-odds if `log_odds`, else the score) and is moved by the
+    shift of its topic; `cuts` and `curve` apply to that position.
 
     Attributes:
-        cuts: k-1 ascending positions, one for each label but the lowest; a label is given from its
-            cut on. None with a curve: the median label, the highest whose P(label >= j) is 0.5.
-        curve: the probability of each label. None: it is not known.
-        log_odds: whether a score s in [0, 1] is taken as ln(s / (1 - s)), as suits
-            probabilities, which crowd at 0 and 1; s is first moved 0.001 away from either.
-        topics: topic id -> shift of its positions: above 0 where people are more lenient with the
-            topic than on average. Others: 0.
-        spread: standard deviation of the shifts over topics, for topics yet to come.
-        labels: the k labels, worst to best, where they are not those of the judge.
+        cuts: k-1 ascending positions, one for each label but the lowest; an item gets a label from
+            its cut on. None with a curve: the median label, the highest with P(label >= j) >= 0.5.
+        curve: the probability of each label. None: not known.
+        log_odds: whether a score s in [0, 1] is taken as ln(s / (1 - s)), which suits
+            probabilities, since they crowd at 0 and 1; s is first moved 0.001 away from either.
+        topics: topic id -> shift of its positions, above 0 if people are more lenient with the
+            topic than on average. Other topics: 0.
+        spread: the standard deviation of the shifts over topics, for new topics.
+        labels: the k labels, worst to best, if they are not those of the judge.
     """
 
     cuts: tuple[Finite, ...] | None = Field(default=None, min_length=1)
@@ -213,7 +214,7 @@ class Correction(Row):
 
     @property
     def n_labels(self) -> int | None:
-        """k; None where there are neither cuts nor a curve nor labels."""
+        """The number of labels, k; None if there are neither cuts nor a curve nor labels."""
         if self.labels is not None:
             return len(self.labels)
         if self.cuts is not None:
@@ -221,23 +222,23 @@ class Correction(Row):
         return self.curve.n_labels if self.curve is not None else None
 
     def position(self, score: float, topic_id: str | None = None) -> float:
-        """Where the score of an item of that topic lies for the cuts and the curve."""
+        """Return the position of an item of that topic, to which cuts and curve apply."""
         if self.log_odds:
             score = min(max(score, NEAREST), 1 - NEAREST)
             score = math.log(score / (1 - score))
         return score + (self.topics.get(topic_id, 0.0) if topic_id is not None else 0.0)
 
     def verdict(self, verdict: Verdict, scale: Sequence[str], topic_id: str | None) -> Verdict:
-        """The verdict as people would give it; as it is where there are neither cuts nor curve.
+        """Return the verdict that people would give; without cuts and curve, the verdict itself.
 
         Args:
-            verdict: the judge's own. Without a score its label's position on the scale is the
-                score, from 0 (worst) to 1 (best).
+            verdict: the judge's verdict. Without a score, the position of its label on the scale is
+                the score, from 0 (worst) to 1 (best).
             scale: the judge's labels, worst to best.
-            topic_id: the item's topic; None, or one without labels: no shift.
+            topic_id: the topic of the item; None, or a topic without labels: no shift.
 
-        Returns: the label; with a curve also the probabilities, and their mean position on the
-            scale as score. Raises: ValueError if the correction is for another number of labels.
+        Returns: the label; with a curve also the probabilities, and as score their mean position.
+        Raises: ValueError if the correction is for another number of labels.
         """
         if self.cuts is None and self.curve is None:
             return verdict

@@ -1,4 +1,4 @@
-"""Judges that give items one label each, and many items judged a bounded number at once."""
+"""The base class of judges that give each item one label, and the code that judges many items."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ Overlap = Callable[[str, str, Mapping[str, float]], float]  # of a text, by weig
 
 
 class ItemJudge(ExplainingJudge):
-    """What running, measuring and fitting need to know of a judge that labels items.
+    """A judge that labels items. Running, measuring and fitting need only these attributes.
 
     Attributes, besides those of ExplainingJudge:
-        kind, key: what its label files hold, and the ids that name an item in them.
-        optional: what of an item is shown besides its inputs where it is known, such as a title.
-        answer_type: what a prediction holds a label as: a str, an enum, an int.
+        kind, key: the kind of its label files, and the ids that name an item in them.
+        optional: inputs that are shown if they are known, such as a title.
+        answer_type: the type of a label in a prediction: a str, an enum or an int.
         scale: the labels, worst to best.
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
-        overlap: the lexical score of `source` for the text that it is looked through for.
-        is_derived: whether code makes its labels of several replies; no prompt is fitted to those.
-        required_text: what of a listed text has to stand in `source`, where that is not all of it.
-        correction: how scores become labels, from fitting; None: the model's labels stand.
+        overlap: the lexical score: how much of a text is found in `source`.
+        is_derived: whether code derives the label from several replies; prompts are not fitted
+            then.
+        required_text: the part of a listed text that must be in `source`, if not all of it.
+        correction: a fitted map from scores to labels; None: keep the labels of the model.
     """
 
     kind: ClassVar[str]
@@ -55,15 +56,15 @@ class ItemJudge(ExplainingJudge):
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
-        """One call for items that share every input but `listed`; verdicts in their order.
-
-        An item whose label lacks the evidence that is required is `Unjudged(ungrounded)`.
+        """Judge, in one call, items that share every input but `listed`.
 
         Args:
-            items: the `inputs` of each.
-            topic_id: whose strictness a fitted judge takes into account.
+            items: the `inputs` of each item, at most `window` of them.
+            topic_id: the topic, whose correction a fitted judge applies.
 
-        Raises: JudgeError when there is no judgement; ValueError for more items than a call takes.
+        Returns: a verdict for each item, in order, and the provenance of the call. An item whose
+            label lacks the evidence that it needs is `Unjudged(ungrounded)`.
+        Raises: JudgeError if there is no judgement; ValueError for more items than a call takes.
         """
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
@@ -83,12 +84,12 @@ class ItemJudge(ExplainingJudge):
     async def judged(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
-        """As `verdicts`, with each call that was made; a jury makes several."""
+        """Judge as `verdicts` does, and return the provenance of each call, several for a jury."""
         verdicts, call = await self.verdicts(items, topic_id)
         return verdicts, (call,)
 
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:
-        """As `verdicts` for any number of items: one call a window, one after the other.
+        """Judge any number of items as `verdicts` does, window by window.
 
         Raises: JudgeError for the first item without a judgement.
         """
@@ -100,11 +101,11 @@ class ItemJudge(ExplainingJudge):
 
     @property
     def most_calls(self) -> int:
-        """How many calls one item may take, at most; a jury asks its members."""
+        """The largest number of calls for one item; a jury calls each member."""
         return 1
 
     def call_inputs(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-        """The inputs of the call for these items: what they share, the listed ones numbered."""
+        """Return the inputs of the call for these items: shared ones, and listed ones by number."""
         name = self.listed
         if name is None:
             return dict(items[0])
@@ -117,11 +118,11 @@ class ItemJudge(ExplainingJudge):
         return inputs
 
     def optional_inputs(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Those of the optional inputs that these texts have."""
+        """Return the optional inputs that these texts have."""
         return {name: text for name in self.optional if (text := texts.get(name, "")).strip()}
 
     def shown(self, texts: Mapping[str, str]) -> tuple[str, ...]:
-        """The texts of `optional_inputs` in the order of `optional`, "" for one before the last."""
+        """Return the optional texts in the order of `optional`, "" for a gap before the last."""
         optional = self.optional_inputs(texts)
         n = max((i for i, name in enumerate(self.optional, 1) if name in optional), default=0)
         return tuple(optional.get(name, "") for name in self.optional[:n])
@@ -129,12 +130,12 @@ class ItemJudge(ExplainingJudge):
     async def verdict(
         self, topic_id: str | None = None, **inputs: str
     ) -> tuple[Verdict, Provenance]:
-        """The verdict on one item. See `verdicts`; an item without a judgement is a JudgeError."""
+        """Judge one item; see `verdicts`. Raises: JudgeError if there is no judgement."""
         verdicts, provenance = await self.verdicts([inputs], topic_id)
         return judged(verdicts[0]), provenance
 
     async def decide(self, **inputs: str) -> dspy.Prediction:
-        """One call for one item. Raises: ValueError for other inputs than those of the judge."""
+        """Judge one item in one call. Raises: ValueError for inputs that it does not take."""
         optional = {name: inputs.pop(name) for name in type(self).optional if name in inputs}
         if inputs.keys() != set(self.inputs):
             wanted, got = (", ".join(names) or "none" for names in (self.inputs, inputs))
@@ -143,12 +144,12 @@ class ItemJudge(ExplainingJudge):
         return self.prediction(verdict)
 
     def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
-        """What a call of the judge returns.
+        """Make the prediction that a call of the judge returns.
 
-        Of one verdict: `label`, `score`, `probabilities`, `evidence`, `is_quoted`, `rationale`, and
-        the label once more under the name of the reply's field, as `answer_type`. Of several, each
-        field is a list in their order: `verdicts`, `scores`, `probabilities`, `evidence`,
-        `are_quoted`, `rationales`.
+        For one verdict: `label`, `score`, `probabilities`, `evidence`, `is_quoted`,
+        `rationale`, and the label again, as `answer_type`, under the name of the reply's field.
+        For several verdicts, each field is a list in their order: `verdicts`, `scores`,
+        `probabilities`, `evidence`, `are_quoted`, `rationales`.
 
         Args:
             more: further fields.
@@ -187,7 +188,7 @@ class ItemJudge(ExplainingJudge):
         return changed
 
     def fit(self) -> JudgeFile | None:
-        """What `fitted` took from a judge file; None: nothing."""
+        """Return what the judge took from a judge file; None: nothing."""
         if not (self.correction or self.fitted_words or self.fitted_prompts or self.fitted_on):
             return None
         return self.identify()
@@ -210,9 +211,9 @@ class ItemJudge(ExplainingJudge):
         )
 
     def take_fit(self, state: JudgeFile | None) -> None:
-        """Have the correction and word weights of a judge file, but not its prompts; None: none.
+        """Take the correction and word weights of a judge file, but not its prompts; None: none.
 
-        Raises: as `fitted`.
+        Raises: ValueError as `fitted`.
         """
         if state is not None:
             state.check(self.name, self.version, self.scale, self.model_name)
@@ -234,24 +235,24 @@ class ItemJudge(ExplainingJudge):
         return [*super().named_parameters(), ("fit", Fit(self))]
 
     def metric(self, **fields: Field) -> JudgeMetric:
-        """What the labels are worth, as a metric: `dspy.Evaluate(metric=judge.metric(...))`.
+        """Return the labels' gain as a metric: `dspy.Evaluate(metric=judge.metric(...))`.
 
         Args:
             fields: an input of the judge -> the field of prediction or example that holds it.
 
-        See JudgeMetric, also for what becomes of items that are not judged.
+        See JudgeMetric, also for items that are not judged.
 
         >>> import dspy
         >>> from nuggetjudge.judges import SupportJudge
-        >>> worth = SupportJudge("lexical").metric(sentence="answer", passage="context")
+        >>> score = SupportJudge("lexical").metric(sentence="answer", passage="context")
         >>> answered = dspy.Prediction(answer="Wind moves decks.")
-        >>> worth(dspy.Example(context="Wind moves decks."), answered)
+        >>> score(dspy.Example(context="Wind moves decks."), answered)
         1.0
         """
         return JudgeMetric(self, fields)
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """The lexical score under fitted word weights. Raises: ValueError if it has none."""
+        """Return the lexical score under fitted word weights. Raises: ValueError if it has none."""
         overlap, output, source = self.overlap, self.output, self.source
         if overlap is None or source is None or self.quotable is None:
             raise ValueError(f"the {self.name} judge has no lexical score to weight")
@@ -296,12 +297,12 @@ def _keys(n: int) -> tuple[str, ...]:
 
 
 def make_keys(items: Sequence[Any]) -> tuple[str, ...]:
-    """What the items of a call are called in it: "1", "2" and so on."""
+    """Return the names of the items of a call: "1", "2" and so on."""
     return _keys(len(items))
 
 
 def judged(verdict: Verdict | Unjudged, where: str = "") -> Verdict:
-    """The verdict. Raises: JudgeError where there is none."""
+    """Return the verdict. Raises: JudgeError if the item is unjudged."""
     if isinstance(verdict, Verdict):
         return verdict
     raise JudgeError(verdict.reason, f"{where}{verdict.detail}", verdict.raw)
@@ -315,7 +316,7 @@ ANSWER_IDS = ("topic_id", "run_id")  # name an answer where the listed input has
 
 
 class JudgedItem(Protocol):
-    """An item: its ids by name, as label files have them, and the inputs of its judge."""
+    """An item: its ids, named as in label files, and the inputs of its judge."""
 
     @property
     def ids(self) -> Mapping[str, str]: ...
@@ -324,13 +325,13 @@ class JudgedItem(Protocol):
 
 
 def answers(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
-    """Indices of the items that belong together, in the order of the first of them.
+    """Group the items that a judge may take together, and return the indices of each group.
 
-    A judge that lists an input takes together what is asked about one answer, wherever it stands:
-    items that share every other input, and every id but that of the listed one (`nugget_id`, or
-    `question_id` of a list of questions). Where items have no such id, those that share topic and
-    run. Other judges take each item alone. Only indexes and a hash of each answer are kept in
-    memory.
+    A judge that lists an input takes together the items about one answer, wherever they are in
+    `items`: those that share every other input and every id except that of the listed text
+    (`nugget_id`, or `question_id` in a list of questions). Items without such an id are grouped by
+    topic and run. Other judges take each item alone. Groups are in the order of their first item.
+    Memory holds only indices and a hash of each answer.
     """
     groups: dict[bytes | int, list[int]] = {}
     for index, item in enumerate(items):
@@ -340,7 +341,7 @@ def answers(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
 
 
 def calls(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
-    """Indices of the items that go into one call each: answers, cut at the judge's window."""
+    """Return the indices of the items of each call: the groups of `answers`, cut at the window."""
     size, groups = judge.window, answers(judge, items)
     return [group[i : i + size] for group in groups for i in range(0, len(group), size)]
 
@@ -348,12 +349,14 @@ def calls(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
 async def judge_items(
     judge: ItemJudge, items: Sequence[JudgedItem], *, concurrency: int = 32
 ) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
-    """The verdict on each item, or why there is none; with the call of the first of a window.
+    """Judge items, a bounded number at once.
 
     Args:
-        concurrency: calls under way at once.
+        concurrency: the largest number of calls at the same time.
 
-    Raises: EndpointUnusable when no request can succeed.
+    Returns: a verdict for each item or the reason why there is none, and the provenance of its
+        call, which is given with the first item of a window.
+    Raises: EndpointUnusable if no request can succeed.
     """
     return await judge_calls(judge, items, calls(judge, items), concurrency=concurrency)
 
@@ -365,7 +368,7 @@ async def judge_calls(
     *,
     concurrency: int = 32,
 ) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
-    """As `judge_items`, with the indices of the items that go into one call each."""
+    """Judge items as `judge_items` does, with the indices of the items of each call given."""
     outcomes: dict[int, tuple[Verdict | Unjudged, Provenance | None]] = {}
     waiting = iter(together)
 

@@ -66,18 +66,17 @@ class JudgePoints(dspy.Signature):  # type: ignore[misc]
 
 
 class EntailmentJudge(ItemJudge):
-    """Says yes, no or neutral of a key point: `judge(response=, key_point=).verdict`.
+    """Say yes, no or neutral about a key point: `judge(response=, key_point=).verdict`.
 
-    Of several key points: `judge(response=, key_points=[...]).verdicts`, in their order. yes: the
-    response states it; no: it contradicts it; neutral: it does neither. Only yes counts for recall.
-    The model quotes what it goes by before it gives the label, always: `evidence` is on in this
-    judge. A quote that does not stand in the response (judges/lexical/grounds.py) is recognised by
-    `is_quoted` False, and the label stands.
+    For several key points: `judge(response=, key_points=[...]).verdicts`, in their order. yes: the
+    response states it; no: it contradicts it; neutral: neither. Only yes counts for recall. The
+    model always quotes before it gives the label (`evidence` is on). If a quote is not found in the
+    response (judges/lexical/grounds.py), `is_quoted` is False, and the label is kept.
 
     Args:
-        window: key points of one response in a call. 1: pairs, each asked about alone, as in the
-            paper. More: a list of key points in one prompt, which costs less and is another
-            instrument; fit and measure it as such. Part of the judge's identity.
+        window: key points of one response in a call. 1: each in its own prompt, as in the paper.
+            More: a list of key points in one prompt, which costs less and gives other labels; fit
+            and measure it separately. Part of the judge's identity.
 
     Source: arXiv:2410.23000 (Long2RAG), its labels.
     """
@@ -115,7 +114,7 @@ class EntailmentJudge(ItemJudge):
         key_point: str | None = None,
         key_points: Sequence[str] | None = None,
     ) -> dspy.Prediction:
-        """One call, or one for each window of key points, one after the other.
+        """Ask once, or window by window.
 
         Raises: ValueError unless there is either a key point or a list of them.
         """
@@ -147,22 +146,22 @@ class FilterPoint(dspy.Signature):  # type: ignore[misc]
 
 
 class KeyPointFilter(ItemJudge):
-    """Keeps key points that answer the question: `judge(question=, key_point=).verdict` is yes.
+    """Keep key points that answer the question: `judge(question=, key_point=).verdict` is yes.
 
-    The score is the probability of yes, and the verdict is yes from the threshold on. `method`
-    says how the judge comes to it, and a verdict's `method` how it came to that one:
-    logprobs: P(yes) / (P(yes) + P(no)) of the reply's tokens, where the model's entry asks for
-        log-probabilities. A reply without them, or with more than half of the probability on
-        neither label, is followed by samples.
+    The score is the probability of yes; the verdict is yes from the threshold on. `method` is how
+    the judge computes it, and a verdict's `method` how that one was computed:
+    logprobs: P(yes) / (P(yes) + P(no)) of the reply's tokens, if the model's entry asks for
+        log-probabilities. If a reply lacks them, or has more than half of the probability on
+        neither label, samples are drawn.
     samples: the share of yes among replies to the same prompt at temperature 1, without the seed
-        of the model's entry, which would make them alike. One that fails fails the verdict.
-    lexical: by the words that key point and question share (lexical_entailment.py).
+        of the model's entry, which would make them equal. If one fails, the verdict fails.
+    lexical: the words that key point and question share (lexical_entailment.py).
 
     Args:
-        threshold: least score of a point that is kept, in [0, 1].
-        samples: how many, >= 1. Like the threshold, part of the judge's identity.
+        threshold: the lowest score of a point that is kept, in [0, 1].
+        samples: the number of samples, >= 1. Like the threshold, part of the judge's identity.
 
-    Source: arXiv:2410.23000 (Long2RAG), its filter. Differs: samples where it has none.
+    Source: arXiv:2410.23000 (Long2RAG), its filter. Differs: it draws no samples.
     """
 
     version = "2"
@@ -192,7 +191,7 @@ class KeyPointFilter(ItemJudge):
 
     @property
     def method(self) -> Method:
-        """How scores come about, unless a reply lacks its log-probabilities."""
+        """How scores are computed, unless a reply lacks its log-probabilities."""
         if self.backend is not None and self.backend.config.way == "lexical":
             return "lexical"
         return "logprobs" if self.has_logprobs else "samples"
@@ -245,7 +244,7 @@ class KeyPointFilter(ItemJudge):
         return await self._ask_in_dspy("judge", dict(item), lm=lm)
 
     async def decide(self, *, question: str, key_point: str) -> dspy.Prediction:  # type: ignore[override]
-        """One call, or one for each sample, all at once."""
+        """Ask once, or draw all samples at once."""
         verdict, _ = await self.verdict(question=question, key_point=key_point)
         return self.prediction(verdict, method=verdict.method)
 
@@ -282,16 +281,16 @@ class JudgeClaims(dspy.Signature):  # type: ignore[misc]
 
 
 class ClaimJudge(ItemJudge):
-    """Says of claims whether they state a key point: `judge(key_points=, claims=[...]).verdicts`.
+    """Decide which claims state a key point: `judge(key_points=, claims=[...]).verdicts`.
 
-    The key points are one text, of `numbered`. One that is stated in part is not stated, as for
-    EntailmentJudge; the parts of a long one may stand in several claims of a call.
+    The key points are one text, made by `number_key_points`. A point that is stated in part is not
+    stated, as for EntailmentJudge; several claims of a call may state the parts of a long one.
 
     Args:
         window: claims of one answer in a call. Part of the judge's identity.
 
-    Returns from a call: `verdicts`, yes or no for each claim in the order given, and `scores`.
-    Source: arXiv:2410.23000 (Long2RAG) for the key points. Differs: the paper says of precision
+    Returns from a call: `verdicts`, yes or no for each claim in the given order, and `scores`.
+    Source: arXiv:2410.23000 (Long2RAG) for the key points. Differs: the paper says about precision
         only that it is about the claims of the answer; the question is our reading.
     """
 
@@ -319,16 +318,16 @@ class ClaimJudge(ItemJudge):
         return nearest_point(item["claim"], item["key_points"])
 
     async def decide(self, *, key_points: str, claims: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """All windows, one after the other."""
+        """Ask window by window."""
         items = [{"key_points": key_points, "claim": text} for text in claims]
         return self.prediction(await self.in_windows(items))
 
 
 def number_key_points(key_points: Sequence[str]) -> str:
-    """The key points as one text, one a line.
+    r"""Return the key points as one text, one a line.
 
     >>> number_key_points(["wind moves a deck", "a damper slows it"])
-    '1. wind moves a deck\\n2. a damper slows it'
+    '1. wind moves a deck\n2. a damper slows it'
     """
     lines = (" ".join(text.split()) for text in key_points)
     return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, 1))

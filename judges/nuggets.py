@@ -1,4 +1,4 @@
-"""Judges of nuggets: make a list from passages, rate importance, find them in an answer."""
+"""Judges of nuggets: make a list from passages, rate importance, find nuggets in an answer."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
 
 
 class Nuggetizer(ListMaker):
-    """Makes a nugget list: `judge(question=, passages=[...]).nuggets`, at most `limit` strings.
+    """Make a nugget list: `judge(question=, passages=[...]).nuggets`, at most `limit` strings.
 
     Args:
-        window: passages per call; each call updates the list of the one before.
-        limit: longest list; what a model returns beyond it is cut, since it is told to put the
-            most important first, and `n_cut` says how many.
+        window: passages per call; each call updates the list of the call before.
+        limit: the longest list. Models are told to put the most important first, so what they
+            return beyond the limit is cut; `n_cut` counts it.
         example: show one worked example, made up for the prompt.
 
     Source: arXiv:2411.09607, nugget creation.
@@ -95,7 +95,7 @@ class Nuggetizer(ListMaker):
             add_example(self.update, NUGGETS)
 
     async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """All windows, each with the list that the one before left."""
+        """Ask window by window, each time with the list so far."""
         nuggets, n_cut, _ = await self.create(question, passages)
         return dspy.Prediction(nuggets=nuggets, n_cut=n_cut)
 
@@ -121,7 +121,7 @@ class Nuggetizer(ListMaker):
     async def create(
         self, question: str, passages: Sequence[str]
     ) -> tuple[list[str], int, list[Provenance]]:
-        """The nuggets, how many were cut, and one provenance per call."""
+        """Return the nuggets, the number that was cut, and the provenance of each call."""
         nuggets: list[str] = []
         n_cut, calls = 0, []
         for start in range(0, len(passages), self.window):
@@ -149,9 +149,9 @@ class ProposedNugget(NamedTuple):
     """A nugget, and the words that state it.
 
     Attributes:
-        text: of the nugget.
-        passage: the 0-based index of the passage that was quoted; None: there is no such passage.
-        span: where the quote stands in that passage, `text[start:end]`; None: nowhere.
+        text: the nugget.
+        passage: the 0-based index of the quoted passage; None: there is no such passage.
+        span: the position of the quote in that passage, `text[start:end]`; None: not found.
     """
 
     text: str
@@ -198,14 +198,14 @@ class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
 
 
 class NuggetProposer(Judge):
-    """Finds new nuggets: `judge(question=, facet=, passages=[...], known=[...]).proposed`.
+    """Find new nuggets: `judge(question=, facet=, passages=[...], known=[...]).proposed`.
 
-    Each is a ProposedNugget, whose quote is looked for in its passage by code
-    (judges/lexical/grounds.py); one without a span rests on nothing. What is returned beyond
-    `limit` is cut, since the most important come first.
+    Returns a list of ProposedNugget. Code looks up each quote in its passage
+    (judges/lexical/grounds.py); a nugget without a span has no source. Nuggets beyond `limit` are
+    cut, since the most important come first.
 
     Args:
-        limit: most nuggets of a call.
+        limit: the largest number of nuggets of a call.
 
     Raises: JudgeError.
     """
@@ -224,14 +224,14 @@ class NuggetProposer(Judge):
     async def decide(  # type: ignore[override]
         self, *, question: str, facet: str, passages: Sequence[str], known: Sequence[str] = ()
     ) -> dspy.Prediction:
-        """One call."""
+        """Ask once."""
         nuggets, _ = await self.propose(question, facet, passages, known)
         return dspy.Prediction(proposed=nuggets)
 
     async def propose(
         self, question: str, facet: str, passages: Sequence[str], known: Sequence[str]
     ) -> tuple[list[ProposedNugget], list[Provenance]]:
-        """The new nuggets, and the provenance of the call."""
+        """Return the new nuggets, and the provenance of the call."""
         reply = await self.ask(
             "find",
             question=question,
@@ -267,9 +267,9 @@ class RateImportance(dspy.Signature):  # type: ignore[misc]
 
 
 class NuggetImportance(ItemJudge):
-    """Rates nuggets a window at a time: `judge(question=, nuggets=[...]).importance`, in order.
+    """Rate nuggets, a window at a time: `judge(question=, nuggets=[...]).importance`, in order.
 
-    People's labels stand in files of nuggets, which fit it.
+    Nugget files with human labels fit it.
 
     Source: arXiv:2411.09607, vital and okay, 10 nuggets a call.
     """
@@ -298,14 +298,14 @@ class NuggetImportance(ItemJudge):
         return super().fitted(state)
 
     async def decide(self, *, question: str, nuggets: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """All windows at once."""
+        """Ask about all windows at once."""
         labels, _ = await self.label(question, nuggets)
         return dspy.Prediction(importance=labels, verdicts=[label.value for label in labels])
 
     async def label(
         self, question: str, nuggets: Sequence[str]
     ) -> tuple[list[Importance], list[Provenance]]:
-        """One label per nugget, in order, and one provenance per call."""
+        """Return one label per nugget, in order, and the provenance of each call."""
         items = [{"question": question, "nugget": text} for text in nuggets]
         starts = range(0, len(items), self.window)
         windows = [items[start : start + self.window] for start in starts]
@@ -344,13 +344,18 @@ class MatchNuggets(dspy.Signature):  # type: ignore[misc]
 
 
 class NuggetAssigner(ItemJudge):
-    """Labels nuggets a window at a time: `judge(question=, answer=, nuggets=[...]).verdicts`.
+    """Label nuggets, a window at a time: `judge(question=, answer=, nuggets=[...]).verdicts`.
 
     Args:
         window: nuggets per call; 10 in arXiv:2411.09607. Part of the judge's identity.
         grades: 3 (support, partial_support, not_support) or 2 (support, not_support).
 
-    Returns from a call: `verdicts`, one label per nugget in the order given, and their `scores`.
+    Returns from a call: `verdicts`, one label per nugget in the given order, and their `scores`.
+
+    >>> judge = NuggetAssigner("lexical")
+    >>> reply = judge(question="Why?", answer="Wind moves decks.", nuggets=["wind moves", "ice"])
+    >>> [label.value for label in reply.verdicts]
+    ['support', 'not_support']
     """
 
     version = "2"
@@ -382,7 +387,7 @@ class NuggetAssigner(ItemJudge):
     async def decide(  # type: ignore[override]
         self, *, question: str, answer: str, nuggets: Sequence[str]
     ) -> dspy.Prediction:
-        """All windows, one after the other."""
+        """Ask window by window."""
         items = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
         verdicts = await self.in_windows(items)
         return self.prediction(verdicts)

@@ -1,4 +1,4 @@
-"""A judge of your own: a YAML file says what it reads, what it is asked and its labels."""
+"""Custom judges: a YAML file declares what a judge reads, the question and the labels."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LexicalRule(Row):
 
 
 class EvidenceRule(Row):
-    """What the judge quotes where it is asked for evidence (`judges.item.evidence`)."""
+    """What the judge quotes if it is asked for evidence (`judges.item.evidence`)."""
 
     of: tuple[Word, ...] | None = Field(
         default=None,
@@ -100,10 +100,10 @@ class EvidenceRule(Row):
 
 
 class OwnJudgeDefinition(Row):
-    """What the YAML file of a judge says; data only.
+    """The content of the YAML file of a judge: only data.
 
-    `labels` run from worst to best. In a map each has its gain in [0, 1]; a list of ordered labels
-    has gains in equal steps, one of labels without an order has none.
+    `labels` are ordered from worst to best. A map gives each a gain in [0, 1]. In a list, ordered
+    labels have gains in equal steps, and labels without an order have none.
     """
 
     name: Word = Field(description="lower-case word, as it stands in judge files")
@@ -183,7 +183,7 @@ class OwnJudgeDefinition(Row):
 
     @property
     def gains(self) -> dict[str, float]:
-        """What each label is worth; {} for labels without gains and order."""
+        """The gain of each label; {} for labels without gains and order."""
         own = {name: gain for name, gain in self.labels.items() if gain is not None}
         if own or not self.ordered:
             return own
@@ -191,7 +191,7 @@ class OwnJudgeDefinition(Row):
 
     @property
     def quotable(self) -> dict[str, str]:
-        """The inputs that it may quote, each with the one that is looked for in it; "": all."""
+        """The inputs that it may quote, each with the input that is looked for in it; "": all."""
         rule = self.lexical
         sought = {} if rule is None else {rule.source: rule.look_for}
         if self.evidence is not None and self.evidence.of is not None:
@@ -207,20 +207,20 @@ class OwnJudgeDefinition(Row):
 
     @property
     def version(self) -> str:
-        """Hash of everything in the definition."""
+        """A hash of everything in the definition."""
         left_out = {"evidence"} if self.evidence is None else set()
         text = json.dumps(self.model_dump(mode="json", exclude=left_out))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class OwnJudge(ItemJudge):
-    """Gives each item a label of its definition: `judge(claim=, source=).label`.
+    """Give each item a label of a definition: `judge(claim=, source=).label`.
 
     Args:
-        definition: what the judge is, or the YAML file that says it.
+        definition: the definition, or its YAML file.
         model, backend: as for `Judge`.
 
-    `key` are the ids of the items at hand; a judge does not know them by itself.
+    `key` has the ids of the items; the judge learns them from whoever runs it.
     """
 
     kind = "other"
@@ -261,7 +261,7 @@ class OwnJudge(ItemJudge):
 
 
 def read_own_judge(path: Path) -> OwnJudgeDefinition:
-    """Read the YAML file of a judge. Raises: InputError with file and line for all that is wrong.
+    """Read the YAML file of a judge. Raises: InputError with file and line for each error.
 
     `yes`, `no`, `on` and `off` are words there; only `true` and `false` are truth values.
     """

@@ -1,4 +1,4 @@
-"""Judges of sub-questions: write them for a question or a report, grade how a text answers."""
+"""Judges of sub-questions: split a question, write questions for a report, grade answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_QUESTIONS = 10  # sub-questions of one question
 
 
 class Decomposed(NamedTuple):
-    """A question's kind, and the questions to search documents for."""
+    """The kind of a question, and the questions to search for."""
 
     kind: SearchKind
     subquestions: list[str]
@@ -58,14 +58,14 @@ class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
 
 
 class QuestionDecomposer(Judge):
-    """Splits a question for retrieval: `judge(question=)` has its `kind` and `subquestions`.
+    """Split a question for retrieval: `judge(question=)` has its `kind` and `subquestions`.
 
     A simple question is searched for as it is, whatever else a reply lists. Sub-questions that
-    differ in case or white space alone are one.
+    differ only in case or white space are one.
 
     Raises: JudgeError, also for no sub-question or more than 10 (unparseable).
-    Source: arXiv:2410.23000, appendix B: a question is simple, complex or vague, and is left
-        whole, split or widened by that.
+    Source: arXiv:2410.23000, appendix B: a simple question is kept, a complex one is split, and a
+        vague one is widened.
     """
 
     version = "3"
@@ -76,12 +76,12 @@ class QuestionDecomposer(Judge):
         self.split = dspy.Predict(DecomposeQuestion)
 
     async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
-        """One call."""
+        """Ask once."""
         split, _ = await self.decompose(question)
         return dspy.Prediction(kind=split.kind, subquestions=split.subquestions)
 
     async def decompose(self, question: str) -> tuple[Decomposed, list[Provenance]]:
-        """The kind and the sub-questions, at least one, and the provenance of the call."""
+        """Return the kind and the sub-questions, at least one, and the provenance of the call."""
         reply = await self.ask("split", question=question)
         kind: SearchKind = reply.values["kind"]
         texts = [question] if kind is SearchKind.SIMPLE else reply.values["subquestions"]
@@ -119,18 +119,18 @@ class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
 
 
 class SubQuestionGenerator(ListMaker):
-    """Makes questions from a report: `judge(report=, n=15).questions`, at most n, all different.
+    """Write questions from a report: `judge(report=, n=15).questions`, at most n, all different.
 
-    A model that returns too few is shown those and asked for the rest, as long as each call
-    brings something new. Fewer than n after that are returned as they are: a short report may
-    not answer more. A reply is read on one line each, without blank entries; questions that
-    differ in case, white space or the final question mark alone are one; those beyond n are cut.
+    If a model returns too few, it is shown them and asked for more, as long as each call adds
+    something. A short report may not answer n questions, so fewer may be returned. Each question
+    becomes one line; blank entries and questions beyond n are dropped, and questions that differ
+    only in case, white space or the final question mark are one.
 
     Args:
-        rounds: most calls for one report.
+        rounds: the largest number of calls for one report.
         example: show one worked example, made up for the prompt.
 
-    Raises: JudgeError, also when no question came at all, or the report is blank (not asked).
+    Raises: JudgeError, also if no question came at all, or if the report is blank (no call).
     Source: arXiv:2506.20051, sub-question generation.
     """
 
@@ -154,7 +154,7 @@ class SubQuestionGenerator(ListMaker):
             add_example(self.write, SUBQUESTIONS)
 
     async def decide(self, *, report: str, n: int = QUESTIONS) -> dspy.Prediction:  # type: ignore[override]
-        """One call, or up to `rounds`."""
+        """Ask once, or up to `rounds` times."""
         return dspy.Prediction(questions=(await self.generate(report, n))[0])
 
     async def made(self, *, report: str, n: int = QUESTIONS) -> list[str]:  # type: ignore[override]
@@ -173,7 +173,7 @@ class SubQuestionGenerator(ListMaker):
         return reply._replace(values={"questions": questions})
 
     async def generate(self, report: str, n: int = QUESTIONS) -> tuple[list[str], list[Provenance]]:
-        """The questions, at most n (>= 1), and one provenance per call."""
+        """Return the questions, at most n (>= 1), and the provenance of each call."""
         if n < 1:
             raise ValueError(f"n must be 1 or more, got {n}")
         if not report.strip():
@@ -230,15 +230,15 @@ class GradeAnswers(dspy.Signature):  # type: ignore[misc]
 
 
 class AnswerabilityGrader(ItemJudge):
-    """Grades 0-5 how well a text answers: `judge(context=, question=).grade`.
+    """Grade 0-5 how well a text answers a question: `judge(context=, question=).grade`.
 
-    Of several questions: `judge(context=, questions=[...]).grades`, in their order. A text
-    answers a question from grade 3 on (eta in the paper).
+    For several questions: `judge(context=, questions=[...]).grades`, in their order. A text answers
+    a question from grade 3 on (eta in the paper).
 
     Args:
-        window: questions about one text in a call. 1: pairs, each asked about alone, as in the
-            paper. More: a list of questions in one prompt, which costs less and is another
-            instrument; fit and measure it as such. Part of the judge's identity.
+        window: questions about one text in a call. 1: each in its own prompt, as in the paper.
+            More: a list of questions in one prompt, which costs less and gives other grades; fit
+            and measure it separately. Part of the judge's identity.
 
     Source: arXiv:2506.20051 (CRUX), its grades.
     """
@@ -278,7 +278,7 @@ class AnswerabilityGrader(ItemJudge):
         question: str | None = None,
         questions: Sequence[str] | None = None,
     ) -> dspy.Prediction:
-        """One call, or one for each window of questions, one after the other.
+        """Ask once, or window by window.
 
         Raises: ValueError unless there is either a question or a list of them.
         """

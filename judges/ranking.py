@@ -1,4 +1,4 @@
-"""Judges that order passages by how well they answer a question, and their lexical baseline."""
+"""Judges that rank passages by how well they answer a question, and their lexical baseline."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .lexical.overlap import content_words, recall
 
 
 def order_passages(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """All numbers, by falling share of the question's content words."""
+    """Return all numbers, by falling share of the question's content words."""
     return {"order": [int(number) for number in _rank(inputs)]}
 
 
 def best_passage(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The number of the passage with the largest share."""
+    """Return the number of the passage with the largest share."""
     return {"best": int(_rank(inputs)[0])}
 
 
 class Order(NamedTuple):
-    """The passages of one call in order, and what had to be mended in the reply."""
+    """The ranked passages of one call, and what was repaired in the reply."""
 
     indexes: tuple[int, ...]  # from 0, best first; each index once
     doubled: int = 0  # mentions of a passage after its first
@@ -36,7 +36,7 @@ class Order(NamedTuple):
 
     @property
     def is_mended(self) -> bool:
-        """Whether the reply was anything but the passages, each once."""
+        """Whether the reply was anything but each passage once."""
         return bool(self.doubled or self.unknown or self.lost)
 
 
@@ -57,14 +57,15 @@ class OrderPassages(dspy.Signature):  # type: ignore[misc]
 
 
 class ListwiseRanker(Judge):
-    """Puts passages in order in one call: `judge(question=, passages=[...]).order`, an Order.
+    """Rank passages in one call: `judge(question=, passages=[...]).order`, an Order.
 
-    A reply that is no permutation is mended, and what was wrong is counted: the first mention of a
-    number counts, numbers that no passage has are left out, and passages that were not mentioned
-    follow in the order in which they stood. For long rankings see retrieval.windows.slide.
+    A reply that is not a permutation is repaired, and each repair is counted: the first mention of
+        a
+    number counts, unknown numbers are dropped, and passages that were not mentioned follow in their
+    given order. For long rankings see retrieval.windows.slide.
 
-    Raises: JudgeError when a reply cannot be read or names none of the passages; whoever asked
-        then keeps the order there was. ValueError for fewer than 2 passages.
+    Raises: JudgeError if a reply cannot be read or names no passage; callers then keep the given
+        order. ValueError for fewer than 2 passages.
     Source: arXiv:2304.09542 (RankGPT), permutation generation. The prompt is ours.
     """
 
@@ -76,11 +77,11 @@ class ListwiseRanker(Judge):
         self.rank = dspy.Predict(OrderPassages)
 
     async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """One call."""
+        """Ask once."""
         return dspy.Prediction(order=(await self.order(question, passages))[0])
 
     async def order(self, question: str, passages: Sequence[str]) -> tuple[Order, Provenance]:
-        """The order of the passages, and the provenance of the call."""
+        """Return the order of the passages, and the provenance of the call."""
         if len(passages) < 2:
             raise ValueError(f"wanted 2 or more passages to put in order, got {len(passages)}")
         numbered = {str(number): text for number, text in enumerate(passages, 1)}
@@ -89,9 +90,9 @@ class ListwiseRanker(Judge):
 
 
 def permutation(numbers: Sequence[int], n: int) -> Order:
-    """An order of n passages out of the numbers, from 1, that a reply gives.
+    """Turn the numbers of a reply, from 1, into an order of n passages.
 
-    Raises: JudgeOutputError if none of them is the number of a passage.
+    Raises: JudgeOutputError if no number is that of a passage.
 
     >>> permutation([3, 1, 3, 9], 4)
     Order(indexes=(2, 0, 1, 3), doubled=1, unknown=1, lost=2)
@@ -119,12 +120,12 @@ class PickPassage(dspy.Signature):  # type: ignore[misc]
 
 
 class SetwiseRanker(Judge):
-    """Picks the best passage of a set: `judge(question=, passages=[...]).best`, its index from 0.
+    """Pick the best passage of a set: `judge(question=, passages=[...]).best`, its index from 0.
 
     For the best ten of many see retrieval.windows.setwise_top.
 
-    Raises: JudgeError, also for a number that no passage has (unparseable). ValueError for fewer
-        than 2 passages.
+    Raises: JudgeError, also for the number of no passage (unparseable). ValueError for fewer than 2
+        passages.
     Source: arXiv:2310.09497 (Setwise). The prompt is ours.
     """
 
@@ -136,11 +137,11 @@ class SetwiseRanker(Judge):
         self.pick = dspy.Predict(PickPassage)
 
     async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """One call."""
+        """Ask once."""
         return dspy.Prediction(best=(await self.best(question, passages))[0])
 
     async def best(self, question: str, passages: Sequence[str]) -> tuple[int, Provenance]:
-        """The index of the best passage, and the provenance of the call."""
+        """Return the index of the best passage, and the provenance of the call."""
         if len(passages) < 2:
             raise ValueError(f"wanted 2 or more passages to choose from, got {len(passages)}")
         numbered = {str(number): text for number, text in enumerate(passages, 1)}

@@ -37,12 +37,12 @@ class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
 
 
 class RelevanceJudge(ItemJudge):
-    """Grades one passage 0-3: `judge(question=, passage=, title="").grade`.
+    """Grade one passage 0-3: `judge(question=, passage=, title="").grade`.
 
     Args:
         titles: show the title of a passage that has one. Part of the judge's identity.
 
-    Source: arXiv:2406.06519 (UMBRELA), its four grades; 1 and more feeds nugget creation.
+    Source: arXiv:2406.06519 (UMBRELA), its four grades. Nuggets are made from grade 1 on.
     """
 
     version = "3"

@@ -43,12 +43,15 @@ class JudgeSupport(dspy.Signature):  # type: ignore[misc]
 
 
 class SupportJudge(ItemJudge):
-    """Grades one citation: `judge(sentence=, passage=, title="").verdict`: full, partial or none.
+    """Grade one citation: `judge(sentence=, passage=, title="").verdict`: full, partial or none.
 
     Args:
         titles: show the title of a passage that has one. Part of the judge's identity.
 
     Source: arXiv:2504.15205 (TREC 2024 support evaluation), its three grades.
+
+    >>> SupportJudge("lexical")(sentence="Wind moves decks.", passage="Wind moves decks.").label
+    'full'
     """
 
     version = "3"
@@ -87,13 +90,13 @@ class FindContradiction(dspy.Signature):  # type: ignore[misc]
 
 
 class ContradictionJudge(ItemJudge):
-    """Whether a passage contradicts a sentence: `judge(sentence=, passage=).verdict`.
+    """Decide whether a passage contradicts a sentence: `judge(sentence=, passage=).verdict`.
 
-    It always quotes, and `contradicts` needs words of both texts that stand there: without them
-    the item is Unjudged(ungrounded).
+    It always quotes. `contradicts` needs words that are found in both texts; without them the item
+    is Unjudged(ungrounded).
 
-    Differs: entailment judges ask for three labels of a text; this one is asked only about
-        passages that do not carry the sentence, or besides one that does.
+    Differs: entailment judges ask for three labels of a text. This judge is asked only about
+        passages that do not support the sentence, or about others beside one that does.
     """
 
     version = "3"

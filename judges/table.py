@@ -1,4 +1,4 @@
-"""The judges there are: the built-in ones here, those of other packages by an entry point."""
+"""The table of judges: built-in ones, and those of other packages by an entry point."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ GROUP = "nuggetjudge.judges"  # of entry points: NAME = "module:Class", or a Kin
 
 
 class Kind(NamedTuple):
-    """Where a judge is, and what a config may set of it.
+    """Where a judge is, and what a config may set for it.
 
     Attributes:
-        home: `module:Class`; "" for one that asks past the judges, of which only the model is set.
-        is_windowed: takes several things in a call (`judges.NAME.window`).
-        labels_items: gives items labels, so that labels of people can fit it.
-        makes_lists: makes lists of texts, so that lists of people can.
+        home: `module:Class`; "" if it asks by itself, so that only its model can be set.
+        is_windowed: takes several items in a call (`judges.NAME.window`).
+        labels_items: labels items, so that human labels can fit it.
+        makes_lists: makes lists of texts, so that human lists can fit it.
         says_why: can be asked for evidence and reasons.
-        has_example: shows a worked example of its own, which a config can turn off.
-        variants: other homes, by what settings choose them (`JudgeConfig.variant`).
-        settings: fields of its section of a config that few judges have, such as titles.
-        options: what its class is made with, by option: the setting that has it, as SECTION.FIELD,
-            or FIELD of its own section.
-        in_identity: options that make up its identity besides prompts, window and limit.
+        has_example: shows a worked example, which a config can turn off.
+        variants: other homes, by the settings that choose them (`JudgeConfig.variant`).
+        settings: fields of its config section that few judges have, such as titles.
+        options: options of its class: the setting of each, as SECTION.FIELD, or FIELD of its own
+            section.
+        in_identity: options that are part of its identity, besides prompts, window and limit.
         spared_by: names of `data:` that may leave it nothing to do.
     """
 
@@ -46,11 +46,11 @@ class Kind(NamedTuple):
 
     @property
     def can_be_fitted(self) -> bool:
-        """Whether it can be loaded as a judge file has it (`judges.NAME.state`)."""
+        """Whether a config can load a judge file for it (`judges.NAME.state`)."""
         return bool(self.home)
 
     def load(self, variant: str = "") -> Any:
-        """The class. Raises: ImportError, AttributeError if it is not there."""
+        """Import the class. Raises: ImportError or AttributeError if it does not exist."""
         module, _, name = self.variants.get(variant, self.home).partition(":")
         return getattr(importlib.import_module(module), name)
 
@@ -159,12 +159,12 @@ BUILT_IN = {
 
 @cache
 def find_judge(name: str) -> Kind | None:
-    """A judge by its name; None if there is none.
+    """Find a judge by its name; None if there is none.
 
-    That of another package is imported, since its class says what it is; or a Kind that it names
-    in the place of its class, which needs no DSPy.
+    A judge of another package is imported, since its class describes it. A package may instead name
+    a Kind, which needs no DSPy.
 
-    Raises: InputError if that is no judge, or cannot be imported.
+    Raises: InputError if the object is not a judge, or cannot be imported.
     """
     if name in BUILT_IN:
         return BUILT_IN[name]
@@ -191,26 +191,26 @@ def find_judge(name: str) -> Kind | None:
 
 
 def judge_names() -> list[str]:
-    """All judges, the built-in ones first."""
+    """Return the names of all judges, the built-in ones first."""
     others = (entry.name for entry in entry_points(group=GROUP))
     return list(dict.fromkeys((*BUILT_IN, *others)))
 
 
 def explaining_judges() -> list[str]:
-    """The judges that can say why, by name."""
+    """Return the judges that can give reasons, by name."""
     return [name for name, kind in _loadable() if kind.says_why]
 
 
 def item_judges() -> list[str]:
-    """The judges that label items, by name; a YAML file makes others.
+    """Return the judges that label items, by name; a YAML file makes others.
 
-    One of another package that cannot be loaded is left out.
+    A judge of another package that cannot be loaded is left out.
     """
     return [name for name, kind in _loadable() if kind.labels_items]
 
 
 def list_makers() -> list[str]:
-    """The judges that make lists which people's can fit, by name; left out as above."""
+    """Return the judges that make lists, by name. One that cannot be loaded is left out."""
     return [name for name, kind in _loadable() if kind.makes_lists]
 
 

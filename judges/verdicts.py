@@ -15,20 +15,20 @@ _OTHER_WAYS = {"probabilities", "score", "votes", "method", "confidence"}
 
 
 class Verdict(NamedTuple):
-    """What a judge says of one item.
+    """What a judge says about one item.
 
-    `score` in [0, 1]: how far the judge leans to the best label of its scale (word overlap, or the
-    expected position on the scale under its probabilities). `probabilities`: of each label, their
-    sum 1. None: the model gave no more than a label.
-
-    `evidence`: what the judge quotes from the judged texts, each looked up there; None: it was not
-    asked to. `rationale`: its reason in a sentence; None: it was not asked for one.
-    `method`: how the score came about, of a judge that has several ways.
-    `votes`: of a jury, the label of each member, None where a member gave none. None: no jury.
-    `confidence`: of a cascade, how sure the label of its first stage was. `superseded`: that label,
-    where a later stage gave another judgement.
-    `parts`: of a label that code made of labels of parts, those by number, None: not judged.
-    `outside_probability`: what fell on no label before the probabilities were made to sum to 1.
+    Attributes:
+        score: in [0, 1], how near the item is to the best label: the word overlap, or the expected
+            position on the scale under the probabilities. None: the model gave only a label.
+        probabilities: of each label; their sum is 1. None: the model gave only a label.
+        evidence: quotes from the judged texts, each looked up there; None: none was asked for.
+        rationale: the reason in a sentence; None: none was asked for.
+        method: how the score was computed, if the judge has several methods.
+        votes: of a jury: the label of each member, None if a member gave none. None: no jury.
+        confidence: of a cascade: the confidence in the label of the first stage.
+        superseded: that label, if a later stage replaced it.
+        parts: if code derives the label from parts: the label of each by number, None: not judged.
+        outside_probability: the probability on no label, before the others were scaled to sum to 1.
     """
 
     label: str
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_quoted(self) -> bool | None:
-        """Whether all of the evidence stands in the judged texts; None where there is none."""
+        """Whether all evidence was found in the judged texts; None if there is none."""
         return all_quoted(self.evidence or ())
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
         return f"Verdict({', '.join(parts)})"
 
     def as_row(self, label: str = "label") -> dict[str, Any]:
-        """The known fields, ready for JSON; `label` is the name of the first."""
+        """Return the known fields, ready for JSON; `label` is the name of the first."""
         row: dict[str, Any] = {label: str(self.label)}
         if self[1:] == _LABEL_ALONE:
             return row
@@ -65,26 +65,26 @@ class Verdict(NamedTuple):
 
 
 def lacks_probabilities(row: Mapping[str, Any]) -> bool:
-    """Whether a verdict, as a row, has nothing but a label of one model that was not fitted.
+    """Whether a row has only the label of one model that was not fitted.
 
-    Nobody knows which member of a jury or stage of a cascade should have given probabilities.
+    False for juries and cascades: it is not known which judge should have given probabilities.
     """
     return "label" in row and row.keys().isdisjoint(_OTHER_WAYS)
 
 
 @lru_cache(maxsize=1000)
 def label_alone(label: str) -> Verdict:
-    """The verdict of a model that gives no more than a label."""
+    """Return the verdict of a model that gives only a label."""
     return Verdict(label)
 
 
 class Listed(Sequence[dict[str, Any]]):
-    """Items that differ in one input: each is made when it is looked at, for a call needs none.
+    """Items that differ in one input, each made only when it is read; a call needs none of them.
 
     Args:
-        shared: the inputs of all; what it holds under `name` does not matter.
+        shared: the inputs of all items; the value under `name` is ignored.
         name: the input in which they differ.
-        texts: what each has there, in their order.
+        texts: the value of that input for each item, in order.
     """
 
     __slots__ = ("name", "shared", "texts")

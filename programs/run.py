@@ -50,14 +50,17 @@ def judge_collection(
     expected: Forecast | None = None,
     asks: bool = True,
 ) -> Result:
-    """Run a checked config.
+    """Judge what a checked config names, and write the results folder.
 
     Args:
-        budget: shared with other work; None: that of the config.
+        config: all settings.
+        quiet: draw no progress bar.
+        budget: shared with other work; None: the budget of the config.
         judge_set: judges that are open already; None: those of the config.
-        expected: what its agents were expected to take, for the manifest.
-        asks: False: nobody is asked, what the folder's journals lack is not judged.
+        expected: the estimate of what agents will ask, for the manifest.
+        asks: False: send no request; what the journals of the folder lack is unjudged.
 
+    Returns: the folder, its scores and its manifest.
     Raises: InputError for bad input, and for a folder with results that would be lost.
     """
     programs = choose_programs(config)
@@ -101,10 +104,11 @@ def judge_collection(
 
 
 def check_collection(config: Config, to: Config) -> None:
-    """Raise InputError for what a run would be refused for once its data is there. Asks nothing.
+    """Raise InputError for anything for which a run would be refused. Sends no request.
 
     Args:
-        config: with the data where it is now. to: where it will be when it is judged.
+        config: with the present paths of the data.
+        to: with their paths when they are judged.
     """
     collection = load_data(config)
     for program in choose_programs(config):
@@ -113,14 +117,14 @@ def check_collection(config: Config, to: Config) -> None:
 
 
 def plan(config: Config) -> list[Estimate]:
-    """What a run would ask, by judge; see `forecast`."""
+    """Estimate what a run would ask, by judge; see `forecast`."""
     return list(forecast(config).judges)
 
 
 def forecast(config: Config) -> Forecast:
-    """What a run would ask, for `--dry-run`: found by running it without a model.
+    """Estimate what a run would ask, for `--dry-run`, by running it without a model.
 
-    Asks nothing and writes nothing that stays. See `estimate_calls`.
+    Sends no request and leaves no file. See `estimate_calls`.
     """
     from .engine.dry_run import forecast_calls
 
@@ -136,7 +140,7 @@ def forecast(config: Config) -> Forecast:
 
 
 def forecast_if_limited(config: Config) -> Forecast | None:
-    """As `forecast`, where agents are to work under a limit on what is spent; else None."""
+    """Estimate a run if its agents work under a limit on spending; else return None."""
     run = config.run
     if run.offline or (run.max_calls, run.max_tokens, run.max_cost) == (None, None, None):
         return None
@@ -146,14 +150,14 @@ def forecast_if_limited(config: Config) -> Forecast | None:
 
 
 def choose_programs(config: Config) -> list[Program]:
-    """The programs of a run, in their order. Raises: InputError if there is none to run."""
+    """Return the programs of a run, in their order. Raises: InputError if there is none to run."""
     if not config.program:
         raise InputError(f"no program: name {', '.join(program_names())} (program:)")
     return choose(config.program)
 
 
 def models_asked(config: Config) -> list[tuple[str, ModelConfig]]:
-    """The entries of `models:` that a run may ask, with their names, as often as judges do."""
+    """Return the entries of `models:` that a run may ask, with their names, once for each judge."""
     judges = [name for program in choose_programs(config) for name in program.judges_of(config)]
     return [entry for name in judges for entry in config.get_models(name)]
 
@@ -162,12 +166,12 @@ NO_MODEL = "No model named: the lexical judge answers (word overlap, no LLM)."
 
 
 def names_no_model(config: Config) -> bool:
-    """Whether some judge of a run is lexical because nothing names a model for it: see NO_MODEL."""
+    """Whether a judge of the run is lexical because no model is named for it; see NO_MODEL."""
     return any(alias not in config.models for alias, _ in models_asked(config))
 
 
 def load_data(config: Config) -> Collection:
-    """What the programs of a config judge. Raises: InputError with all that is wrong with it."""
+    """Load what the programs of a config judge. Raises: InputError with everything wrong."""
     programs = choose_programs(config)
     for one in programs:
         if type(one).load is not Program.load and len(programs) > 1:

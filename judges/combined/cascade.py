@@ -1,4 +1,4 @@
-"""A cascade: a judge whose unsure labels are judged again by the next, or left to people."""
+"""A cascade: a judge whose uncertain labels go to the next judge, or to people."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ class Cascade(Several):
     """Judges of one question, one after the other: `cascade(sentence=, passage=)`.
 
     Args:
-        stages: two judges or more of the same name, scale and window, the cheapest first; juries
-            may be among them. The last may be `"people"`: what reaches them is Unjudged(abstained).
-        state: a cascade file (`judge cascade fit`): how sure a label of the first stage is, and
-            from where on it is kept.
-        threshold: instead of a file; a label of the first stage is kept from this confidence on.
-        confidence: of `threshold`: `agreement` of a jury's votes, or `margin` of probabilities.
+        stages: two or more judges of the same name, scale and window, the cheapest first; they may
+            be juries. The last may be `"people"`: an item that reaches them is
+            Unjudged(abstained).
+        state: a cascade file of `judge cascade fit`, which has the confidence of each label of the
+            first stage, and from which confidence on it is kept.
+        threshold: instead of a file: keep a label of the first stage from this confidence on.
+        confidence: for `threshold`: `agreement` of a jury's votes, or `margin` of probabilities.
 
-    A label of the first stage that is sure enough is kept. What is not, and what a stage fails on,
-    goes to the next; a later stage's labels are all kept. What an item becomes depends on itself
-    alone. The last stage's failure is none of the earlier labels, but Unjudged. Verdicts of later
-    stages say which (`method`) and keep the label that they replaced (`superseded`).
+    The first stage's confident labels are kept. Its other items, and those on which a stage fails,
+    go to the next stage, whose labels are all kept. The result for an item depends on that item
+    only. If the last stage fails, the item is Unjudged, whatever earlier stages said. Verdicts of
+    later stages name the stage (`method`) and the label that they replaced (`superseded`).
 
     Raises: ValueError for stages that do not judge the same, or a state of another cascade.
     """
@@ -212,7 +213,7 @@ class Cascade(Several):
 
 
 def lexical_baseline(judge: ItemJudge) -> ItemJudge | None:
-    """The lexical judge of the same question; None where it has no rule for it."""
+    """Return the lexical baseline of a judge; None if it has none."""
     one = next(iter(judge.members.values())) if isinstance(judge, Jury) else judge
     if one.prompt(one.predictor).baseline is None:
         return None
@@ -223,7 +224,7 @@ def lexical_baseline(judge: ItemJudge) -> ItemJudge | None:
 
 
 def measure_length(judge: ItemJudge, item: Mapping[str, str]) -> int:
-    """Characters of the text that is judged: its source, or all inputs where there is none."""
+    """Return the characters of the judged text: its source, or all inputs if there is none."""
     names = judge.inputs if judge.source is None else (judge.source,)
     return sum(len(item[name]) for name in names)
 

@@ -35,7 +35,7 @@ class Several(ItemJudge):
         return judged, as_one(self.model_name, calls)
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
-        """Each item once. A judge that lists an input takes a list of it under its plural."""
+        """Judge each item once. A judge that lists an input takes a list of it under its plural."""
         several = self.several
         if self.listed is None or several not in inputs:
             return await super().decide(**inputs)
@@ -65,9 +65,9 @@ class Several(ItemJudge):
 
 
 def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
-    """A copy of the judge that is shown one input more, before the others.
+    """Return a copy of the judge that is shown one more input, before the others.
 
-    Raises: ValueError if it has an input or output of that name, or a prompt of its own.
+    Raises: ValueError if it has an input or output of that name, or a custom prompt.
     """
     signature = judge.question(judge.predictor).signature
     if judge.own_words == "prompt":
@@ -82,7 +82,7 @@ def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
 
 
 def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:
-    """Several calls, or none, as if they were one of this model."""
+    """Return the provenance of several calls, or of none, as if this model had made one call."""
     return Provenance(
         model=model,
         finish_reason=calls[-1].finish_reason if calls else "",
@@ -102,15 +102,14 @@ DESC = (
 
 
 def adjudicating(judge: ItemJudge) -> ItemJudge:
-    """A copy of the judge that is shown the labels of others beside the item."""
+    """Return a copy of the judge that is shown the labels of others beside the item."""
     return with_input(judge, OTHER_JUDGES, DESC)
 
 
 def labels_as_text(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> str:
-    """The distinct labels with their counts and one quote each, and not who gave them.
+    """Return the distinct labels with their counts and one quote each, without who gave them.
 
-    Their order follows from the item alone, so that neither the first nor the last is always the
-    label that most gave.
+    Their order depends on the item only, so that the most frequent label has no fixed place.
     """
     counts: dict[str, int] = {}
     quotes: dict[str, str] = {}
@@ -146,25 +145,24 @@ class _Replies(NamedTuple):
 
 
 class Jury(Several):
-    """Judges of one question as one: `jury(sentence=, passage=)` has label, score, votes, spread.
+    """Several judges of one question: `jury(sentence=, passage=)` has label, score, votes, spread.
 
     Args:
-        members: judges of the same name, scale and window, by name or in a list (they are then
-            named by their models). They may differ in model, prompt, fit and replicate.
+        members: judges of the same name, scale and window, by name or in a list, in which case
+            their models name them. They may differ in model, prompt, fit and replicate.
         how: `vote`, `median` or `mean`, see `metrics.jury.combined`.
-        quorum: how many members must have judged; None: more than half of them.
-        ties: what a tie becomes. None: `between`, or `unjudged` where labels have no order.
-        adjudicator: a judge of the same kind, shown the item and the distinct labels with counts;
-            its label stands where members differ. None: nobody.
-        spread: steps of the scale between the lowest and the highest vote from which on the
-            adjudicator is asked.
+        quorum: the number of members that must give a label; None: more than half of them.
+        ties: the label of a tie. None: `between`, or `unjudged` if labels have no order.
+        adjudicator: a judge of the same kind that is shown the item and the distinct labels with
+            counts; its label counts if members differ. None: no adjudicator.
+        spread: ask the adjudicator if the lowest and the highest vote are at least this many steps
+            of the scale apart.
 
-    A member that did not judge is a vote that is not there; with fewer than the quorum the items
-    of the call are Unjudged(quorum). A member that met the limit of a budget ends the call as that
-    does: the same run with more to spend would have its vote. The score is the mean
-    position of the votes on the scale, of a member with probabilities its expected position; it
-    is what `judge calibrate` fits. Verdicts keep the members' labels (`votes`) and the quotes of
-    those that gave the label.
+    A member that fails gives no vote. With fewer votes than the quorum, the items of the call are
+    Unjudged(quorum). If a member reaches the limit of a budget, the call ends for that reason: the
+    same run with a higher limit would have its vote. The score is the mean position of the votes on
+    the scale (for a member with probabilities, its expected position); `judge calibrate` fits it.
+    Verdicts keep the members' labels (`votes`), and the quotes of those that gave the label.
 
     Raises: ValueError for members that do not judge the same, or settings that do not fit.
     """

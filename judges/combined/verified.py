@@ -1,4 +1,4 @@
-"""Labels that are not sure, judged once more by a judge that has to quote."""
+"""A verifier: uncertain labels are judged again by a judge that has to quote."""
 
 from __future__ import annotations
 
@@ -30,28 +30,26 @@ _OF_VERIFIER = ("answer_type", "gains", "quotable", "groundless", "output")  # a
 
 
 class Verified(Several):
-    """A judge and a verifier as one: `judge(sentence=, passage=)` has label, score, votes.
+    """A judge with a verifier: `judge(sentence=, passage=)` has label, score, votes.
 
     Args:
-        first: gives every label; a judge, or a jury of judges.
-        verifier: a judge of the same kind, asked once about an item whose label is not sure. It
-            is shown what the first judge did not see as such: the words that this one quoted, or,
-            where it quoted none that stand in the texts, the sentences that hold most of the words
-            in question. It is not told the label.
-        score: asked where the score is from the first to the second of these, in [0, 1]; a label
-            without a score counts as its position on the scale.
-        labels: asked where the label is one of these.
-        spread: asked where votes of a jury are so many steps of the scale apart.
+        first: gives every label; a judge, or a jury.
+        verifier: a judge of the same kind, asked once about an item whose label is uncertain. It
+            sees the words that the first judge quoted, or, if these are not found in the texts, the
+            sentences that have most of the words in question. It does not see the label.
+        score: verify labels whose score is from the first to the second of these, in [0, 1]; the
+            score of a label without one is its position on the scale.
+        labels: verify these labels.
+        spread: verify if votes of a jury are at least this many steps of the scale apart.
 
-    The label changes only if the verifier gives another and quotes words that stand there: of the
-    source (the passage), or for a label that nothing has to be found for (none) of any judged
-    text, such as the part of the sentence that nothing backs. Score, probabilities and evidence
-    are then the verifier's. `votes` has both labels, `first` and `verifier`, where it was asked.
-    Where nothing can be shown, it is not asked. Its failure ends the items of the call by its
-    reason: a label that was to be verified is none without it.
+    The label changes only if the verifier gives another one and quotes words that are found: in the
+    source (the passage), or, for a label that needs nothing found there (none), in any judged text.
+    Score, probabilities and evidence are then those of the verifier. `votes` has both labels,
+    `first` and `verifier`, if it was asked. It is not asked if there is nothing to show it. If it
+    fails, the items of the call fail with its reason: an uncertain label is not kept without it.
 
     Raises: ValueError for judges that do not judge the same or cannot quote, for no condition, or
-        one that cannot be met.
+        for a condition that is never met.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class Verified(Several):
             raise ValueError("spread: wanted 1 or more, of the votes of a jury")
 
     def is_unsure(self, verdict: Verdict) -> bool:
-        """Whether this label of the first judge is to be verified."""
+        """Whether this label of the first judge has to be verified."""
         if verdict.label in self.labels:
             return True
         if self.score is not None:

@@ -33,10 +33,10 @@ MAX_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats
 
 
 class FoundPoint(NamedTuple):
-    """A key point: what it says, and the spans of the document that it rests on.
+    """A key point: its text, and the spans of the document that state it.
 
-    `spans` stand in the document as they are here. `missing` are those that the model quoted and
-    that do not: with no span at all, nothing shows that the document says so.
+    `spans` are texts of the document. `missing` are quotes of the model that are not in the
+    document; a point without any span has no source there.
     """
 
     text: str
@@ -82,22 +82,24 @@ class FindKeyPoints(dspy.Signature):  # type: ignore[misc]
 
 
 class KeyPointExtractor(ListMaker):
-    """Finds key points: `judge(question=, document=).points`, a list of FoundPoint.
+    """Find key points: `judge(question=, document=).points`, a list of FoundPoint.
 
-    A document longer than `most_tokens` is read in windows that overlap, all at once. Each window
-    is asked about in rounds; a round shows the points there are and asks for what was overlooked,
-    and one that brings nothing new is the last. Points that differ in case, white space or the
-    final full stop alone are one, with the spans of both; others that say the same are for
-    KeyPointMerger. Spans are looked for in the whole document (judges/lexical/grounds.py). A blank
-    document has no points, without a call.
+    A document longer than `most_tokens` is read in overlapping windows, all at once. Each window
+    is asked about in rounds: a round shows the points so far and asks for overlooked ones; the
+        first
+    round that adds none is the last. Points that differ only in case, white space or the final full
+    stop are one, with the spans of both; KeyPointMerger merges others that say the same. Spans
+    are looked for in the whole document (judges/lexical/grounds.py). A blank document has no points
+    and needs no call.
 
     Args:
-        rounds: most calls for one window.
-        most_tokens: in a window. overlap: of them, most that the window before ended with.
-        count: the tokens of a text; words between white space if not given.
+        rounds: the largest number of calls for one window.
+        most_tokens: the largest number of tokens of a window.
+        overlap: the largest number of tokens that a window repeats of the window before.
+        count: counts the tokens of a text; by default its words between white space.
         example: show one worked example, made up for the prompt.
 
-    Raises: JudgeError, also where one window or round of several fails.
+    Raises: JudgeError, also if one of several windows or rounds fails.
     Source: arXiv:2410.23000, key point extraction.
     """
 
@@ -131,7 +133,7 @@ class KeyPointExtractor(ListMaker):
             add_example(self.find, KEY_POINTS)
 
     async def decide(self, *, question: str, document: str) -> dspy.Prediction:  # type: ignore[override]
-        """All windows at once, and their rounds in turn."""
+        """Ask about all windows at once, and their rounds one after the other."""
         return dspy.Prediction(points=(await self.extract(question, document))[0])
 
     async def made(self, *, question: str, documents: Sequence[str]) -> list[str]:  # type: ignore[override]
@@ -165,7 +167,7 @@ class KeyPointExtractor(ListMaker):
     async def extract(
         self, question: str, document: str
     ) -> tuple[list[FoundPoint], list[Provenance]]:
-        """The points in the order of the windows, and one provenance per call."""
+        """Return the points in the order of the windows, and the provenance of each call."""
         parts = windows(document, self.most_tokens, self.overlap, self.count)
         read = await asyncio.gather(*(self._read(question, part) for part in parts))
         points = _distinct(chain.from_iterable(points for points, _ in read))
@@ -191,13 +193,14 @@ def windows(
     overlap: int = OVERLAP,
     count: Callable[[str], int] = n_words,
 ) -> list[str]:
-    """A document in windows that together hold all of it, as segments() cuts: at sentences.
+    """Cut a document into windows that together hold all of it, at sentences like segments().
 
     Args:
-        most_tokens: in a window, > overlap.
-        overlap: most that a window repeats of the one before, whole sentences where they fit.
+        most_tokens: the largest number of tokens of a window, > overlap.
+        overlap: the largest number that a window repeats of the window before; whole sentences if
+            they fit.
 
-    Returns: the windows in order, each a run of the document; [] for a blank document.
+    Returns: the windows in order, each a part of the document; [] for a blank document.
     Raises: ValueError if overlap is below 0 or most_tokens not above it.
 
     >>> windows("Rain fell. The river rose. A dam broke.", most_tokens=6, overlap=3)
@@ -305,24 +308,24 @@ class MergeKeyPoints(dspy.Signature):  # type: ignore[misc]
 
 
 class KeyPointMerger(Judge):
-    """Joins key points: `judge(question=, texts=[...]).points`, a list of MergedPoint.
+    """Merge key points: `judge(question=, texts=[...]).points`, a list of MergedPoint.
 
-    Every text is a member of exactly one merged point. A reply that loses, invents or doubles a
-    number is shown again with what is wrong, up to `repairs` times. A point that was joined with
-    no other keeps its text, whatever the reply has. Order: that of each one's first member.
+    Every text is a member of exactly one merged point. A reply that loses, invents or repeats a
+    number is shown to the model with its errors, up to `repairs` times. A point that is merged with
+    no other keeps its text. Points are in the order of their first members.
 
     More than `most_points` texts are cut into blocks of up to half as many, and every two blocks
     are merged in one call, so that each point meets every other (k blocks: k (k - 1) / 2 calls,
-    one after the other). What is joined stays with the earlier block and goes on as one point.
-    Fewer than two texts cost no call.
+    one after the other). A merged point stays in the earlier block and continues as one point.
+    Fewer than two texts need no call.
 
     Args:
-        most_points: in one call, >= 2.
-        repairs: most further calls after a wrong reply.
+        most_points: the largest number of points in one call, >= 2.
+        repairs: the largest number of further calls after a wrong reply.
         example: show one worked example, made up for the prompt.
 
-    Raises: JudgeError when the last repair is still wrong; its detail names the numbers: incomplete
-        if the reply loses some, else unparseable.
+    Raises: JudgeError if the last repair is still wrong; its detail names the numbers. The reason
+        is incomplete if the reply loses some, else unparseable.
     Source: arXiv:2410.23000, key point aggregation. Blocks and repairs are ours.
     """
 
@@ -348,7 +351,7 @@ class KeyPointMerger(Judge):
             add_example(self.join, MERGED_POINTS)
 
     async def decide(self, *, question: str, texts: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """One call, or one for every two blocks; and their repairs."""
+        """Ask once, or once for every two blocks; and for repairs."""
         return dspy.Prediction(points=(await self.merge(question, texts))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
@@ -359,7 +362,7 @@ class KeyPointMerger(Judge):
     async def merge(
         self, question: str, texts: Sequence[str]
     ) -> tuple[list[MergedPoint], list[Provenance]]:
-        """The merged points, and one provenance per call."""
+        """Return the merged points, and the provenance of each call."""
         points = [MergedPoint(text, (index,)) for index, text in enumerate(texts)]
         if len(points) <= self.most_points:
             return await self._join(question, points)
@@ -449,10 +452,10 @@ class ExtractClaims(dspy.Signature):  # type: ignore[misc]
 
 
 class ClaimExtractor(ListMaker):
-    """Splits an answer into atomic claims: `judge(answer=).claims`, a list of texts in its order.
+    """Split an answer into atomic claims: `judge(answer=).claims`, a list of texts in its order.
 
-    Blank entries are dropped, and of claims with the same words all but the first. An answer may
-    make no claim. A blank one makes none, without a call.
+    Blank entries are dropped, and claims with the same words are one. An answer may make no claim.
+    A blank answer makes none and needs no call.
 
     Args:
         example: show one worked example, made up for the prompt.
@@ -475,7 +478,7 @@ class ClaimExtractor(ListMaker):
             add_example(self.split, CLAIMS)
 
     async def decide(self, *, answer: str) -> dspy.Prediction:  # type: ignore[override]
-        """One call, or none."""
+        """Ask once, or not at all."""
         return dspy.Prediction(claims=(await self.extract(answer))[0])
 
     async def made(self, *, answer: str) -> list[str]:  # type: ignore[override]
@@ -492,7 +495,7 @@ class ClaimExtractor(ListMaker):
         return reply._replace(values={"claims": fill_up(reply.values["claims"], n)})
 
     async def extract(self, answer: str) -> tuple[list[str], list[Provenance]]:
-        """The claims, and the provenance of the call if there was one."""
+        """Return the claims, and the provenance of the call if there was one."""
         if not answer.strip():
             return [], []
         reply = await self.ask("split", answer=answer)
