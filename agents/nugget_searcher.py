@@ -15,8 +15,7 @@ from ..judges import (
     SupportJudge,
 )
 from ..judges.base import Judge
-from ..judges.items import ItemJudge
-from ..judges.items import judged as verdict_of
+from ..judges.items import ItemJudge, require_verdict
 from ..judges.lexical.grounds import spans
 from ..judges.lexical.keypoints import STATED, measure_stated
 from ..judges.lexical.overlap import content_words
@@ -287,7 +286,7 @@ class _Search:
         if not questions:
             return []
         verdicts = await part.judge_each(judge, questions)
-        return [(verdict_of(verdict), path) for verdict, path in verdicts]
+        return [(require_verdict(verdict), path) for verdict, path in verdicts]
 
     async def _keep(self, part: Tools, new: VerifiedNugget) -> bool:
         """Add a verified nugget, or join it to another; whether it was added."""

@@ -10,7 +10,7 @@ from ..backends.errors import JudgeError
 from ..backends.loop import task_group
 from ..judges import AnswerabilityGrader, QuestionDecomposer
 from ..judges.base import Judge
-from ..judges.items import judged as verdict_of
+from ..judges.items import require_verdict
 from .agent import Agent
 from .corpus import Corpus
 from .tools import Limits, Tools
@@ -117,7 +117,7 @@ class Researcher(Agent):
             except JudgeError as error:
                 failed = failed or error
                 continue
-            made["grades"][docid] = int(verdict_of(verdict).label)
+            made["grades"][docid] = int(require_verdict(verdict).label)
             if made["grades"][docid] >= self.eta:
                 return {**made, "answered_by": docid}, [path]
         return failed or (made, [])

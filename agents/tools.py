@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from ..backends.errors import EndpointUnusable, JudgeError
 from ..backends.loop import task_group
 from ..backends.replies.completion import RecordedReply, collect_replies
-from ..judges.items import ItemJudge
-from ..judges.items import judged as verdict_of
+from ..judges.items import ItemJudge, require_verdict
 from ..judges.verdicts import Verdict
 from ..records.judgements import Provenance, Reason, Unjudged
 from ..records.reading.problems import InputError
@@ -326,7 +325,7 @@ class Tools:
         Raises: JudgeError where there is none.
         """
         [(outcome, path)] = await self.judge_each(judge, [Question(inputs, about)])
-        return verdict_of(outcome), path
+        return require_verdict(outcome), path
 
     async def judge_each(
         self, judge: ItemJudge, questions: Sequence[Question]
@@ -341,7 +340,7 @@ class Tools:
         """
 
         async def one(question: Question) -> Verdict | Unjudged:
-            judged, _ = await judge.judged([question.inputs], self._topic_id)
+            judged, _ = await judge.judge_items([question.inputs], self._topic_id)
             return judged[0]
 
         def show_outcome(outcome: Verdict | Unjudged) -> Any:

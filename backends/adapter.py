@@ -83,7 +83,7 @@ def _fence_line(line: bytes) -> bytes:
     return line.replace(b"<", b"\\u003c")
 
 
-def data_of(message: str) -> dict[str, Any]:
+def read_message_data(message: str) -> dict[str, Any]:
     r"""The settings and the data of a user message that the adapter wrote.
 
     >>> data_of('<settings>\n{"limit":3}\n</settings>\n<data>\n{"text":"a"}\n</data>\nReply.')
@@ -110,7 +110,9 @@ def without(signature: type[dspy.Signature], names: Container[str]) -> type[dspy
     return reduced
 
 
-def reworded(signature: type[dspy.Signature], instructions: str) -> type[dspy.Signature]:
+def replace_instructions(
+    signature: type[dspy.Signature], instructions: str
+) -> type[dspy.Signature]:
     """The signature with other instructions."""
     return _restore_name(signature, signature.with_instructions(instructions))
 

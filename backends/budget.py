@@ -397,7 +397,7 @@ class Budget:
             self._assume(kind, prompt, written, n_counted)
         kind.seen.add(n_bytes, prompt, written)
 
-    def counted(self) -> dict[str, float]:
+    def count_by_limit(self) -> dict[str, float]:
         """What counts towards each limit, by its name: what was spent and what is claimed."""
         use = self.usage
         tokens, cost = self._sum_claims()

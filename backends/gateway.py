@@ -46,7 +46,7 @@ from .replies.completion import (
     read_values,
     record,
     record_failure,
-    recorded,
+    record_reply,
     write_complaint,
 )
 from .replies.logprobs import MIN_FORCED, MIN_ON_LABELS, weigh_labels
@@ -108,7 +108,7 @@ class Backend(Protocol):
         """
         ...
 
-    def varied(self, **settings: Any) -> Backend:
+    def copy_with(self, **settings: Any) -> Backend:
         """The same, asked with other settings: fields of ModelConfig that go into a request."""
         ...
 
@@ -160,7 +160,7 @@ class Gateway:
         """See Backend.ask. A question that is already on its way is not sent a second time."""
         prompt = prompt.of(inputs)
         wire = self._wire(prompt, inputs)
-        user = prompt.escaped(inputs)
+        user = prompt.escape_last_message(inputs)
         key = wire.key(user, replicate)
         cached = self._find_cached(key, prompt, inputs)
         if cached is not None:
@@ -168,7 +168,7 @@ class Gateway:
         try:
             while (in_flight := self._in_flight.get(key)) is not None:
                 try:
-                    return recorded(key, await asyncio.shield(in_flight))
+                    return record_reply(key, await asyncio.shield(in_flight))
                 except asyncio.CancelledError:
                     task = asyncio.current_task()
                     if not in_flight.cancelled() or (task is not None and task.cancelling()):
@@ -178,21 +178,21 @@ class Gateway:
             if self._transport is None:
                 raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
             reply = await self._lead(self._transport, key, _Job(wire, user), prompt, inputs)
-            return recorded(key, reply)
+            return record_reply(key, reply)
         except JudgeError:
             record_failure(key)
             raise
 
     def trust(self) -> None:
         """The model gave judgements before, elsewhere: its first ones here decide nothing."""
-        self._limiter.probation.passed()
+        self._limiter.probation.note_success()
 
     async def aclose(self) -> None:
         """See Backend.aclose."""
         if self._transport is not None:
             await self._transport.aclose()
 
-    def varied(self, **settings: Any) -> Gateway:
+    def copy_with(self, **settings: Any) -> Gateway:
         """The same endpoint, cache, budget and limits, asked with other settings.
 
         Args:
@@ -218,7 +218,7 @@ class Gateway:
             reply, line = await self._ask_until_valid(transport, job, prompt, inputs)
         except JudgeError as error:
             self._limiter.judgement_ended(lost=isinstance(error, EndpointLost))
-            probation.failed(error)
+            probation.note_failure(error)
             in_flight.set_exception(error)
             in_flight.exception()  # nobody has to be waiting for it
             raise
@@ -231,7 +231,7 @@ class Gateway:
             raise
         else:
             self._limiter.judgement_ended(lost=False)
-            probation.passed()
+            probation.note_success()
             in_flight.set_result(reply)  # first: a full disk must not leave the twins waiting
             if self._cache is not None and not self._secrets.show_in(line.decode()):
                 self._cache.put(key, line, self.config.model)

@@ -248,7 +248,7 @@ class HttpTransport:
         except TimeoutError as error:
             raise self._too_late(_count_billed(error)) from None
         except FAULTS as error:
-            raise lost(error, self._secrets) from None
+            raise make_connection_error(error, self._secrets) from None
         if response.status != 200:
             retry_after = response.headers.get("Retry-After")
             raise read_failure(self._config, self._secrets, response.status, raw, retry_after)
@@ -294,7 +294,7 @@ def check_size(completion: Completion) -> Completion:
     return completion
 
 
-def lost(error: Exception, secrets: Secrets) -> EndpointError:
+def make_connection_error(error: Exception, secrets: Secrets) -> EndpointError:
     """One of FAULTS: no reply came, or no whole one."""
     detail = secrets.blank(f"{type(error).__name__}: {error}")
     if isinstance(error, aiohttp.ClientHttpProxyError):
@@ -380,7 +380,7 @@ def _hint(status: int, refused: str) -> str:
 def read_completion(raw: bytes, secrets: Secrets) -> Completion:
     """A reply as it came. Raises: EndpointError if it is no chat completion."""
     try:
-        reply = loaded(raw)
+        reply = parse_reply(raw)
         choice = reply["choices"][0]
         message = choice["message"]
         usage = reply.get("usage") or {}
@@ -410,7 +410,7 @@ def _thoughts(message: dict[str, Any]) -> str:
     return ""
 
 
-def loaded(raw: bytes) -> dict[str, Any]:
+def parse_reply(raw: bytes) -> dict[str, Any]:
     """The reply's JSON, also where log-probabilities hold -Infinity or half a surrogate pair."""
     try:
         return orjson.loads(raw)  # type: ignore[no-any-return]

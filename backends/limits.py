@@ -55,13 +55,13 @@ class Probation:
         if not is_first:
             self._retried.add(me)
 
-    def passed(self) -> None:
+    def note_success(self) -> None:
         """A judgement was given."""
         if not self.is_over:
             self.is_over = True
             self._wake()
 
-    def failed(self, error: JudgeError) -> None:
+    def note_failure(self, error: JudgeError) -> None:
         """There was none. What concerns one question alone decides nothing."""
         if self.is_over:
             return

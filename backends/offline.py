@@ -101,8 +101,8 @@ class LexicalBackend:
         scores = prompt.scorer(inputs) if prompt.scorer is not None else {}
         return Reply(prompt.baseline(inputs), WHERE, scores)
 
-    def varied(self, **settings: Any) -> Self:
-        """See Backend.varied; it answers as before."""
+    def copy_with(self, **settings: Any) -> Self:
+        """See Backend.copy_with; it answers as before."""
         changed = copy.copy(self)
         changed.config = self.config.model_copy(update=settings)
         return changed

@@ -102,7 +102,7 @@ class Prompt(ReplyFormat):
         head = f"{SETTINGS_OPEN}{as_data(settings)}{SETTINGS_CLOSE}" if settings else ""
         return f"{head}{OPEN}{as_data(data)}{CLOSE}{END}"
 
-    def escaped(self, inputs: Mapping[str, Any]) -> bytes:
+    def escape_last_message(self, inputs: Mapping[str, Any]) -> bytes:
         """The last message as it stands in the JSON string of a request, without its quotes.
 
         Of the prompt for these inputs, see `of`.

@@ -199,7 +199,7 @@ def _fit_prompt(
     # Cuts that were fitted to the scores of one prompt say nothing of those of another.
     had = judge.correction if isinstance(judge, ItemJudge) else None
     file = make_judge_file(judge, prompts=optimised.prompts, correction=None if is_new else had)
-    after = target.measure(judge.fitted(file), test) if is_new else before
+    after = target.measure(judge.copy_with_fit(file), test) if is_new else before
     report = target.report(splits, test, before, after)
     report["optimiser"] = {
         name: value for name, value in asdict(optimised).items() if name != "prompts"
@@ -335,7 +335,7 @@ class _Fitting:
             and self._judge.source
         ):
             words = word_weights(item.inputs[self._judge.source] for item in items)
-            scorer = self._raw.fitted(make_judge_file(self._raw, words=words))
+            scorer = self._raw.copy_with_fit(make_judge_file(self._raw, words=words))
             verdicts = judge_examples(scorer, self._examples.items, self._settings).verdicts
         with_verdict = [item for item in items if item.cell in verdicts]
         if not with_verdict:

@@ -436,7 +436,7 @@ async def _make_and_match(
             changed, noting = judge.deepcopy(), Noting(backend)
             changed.backend = noting
             try:
-                texts = await changed.made(**example.made_from)
+                texts = await changed.make_texts(**example.made_from)
             except JudgeError as error:
                 unjudged[str(error.reason)] += 1
                 n_calls += len(noting.calls) + 1

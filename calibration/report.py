@@ -90,7 +90,7 @@ def compare_agreement(
         is_share = name in _SHARES
         ends = SHARE if is_share else BEYOND_CHANCE
         if old is None:
-            figures[name] = Figure(None, new.drawn(of, ends), None)
+            figures[name] = Figure(None, new.draw_interval(of, ends), None)
         else:
             gap = jackknife_interval(
                 _drop_nan(of(new.whole) - of(old.whole)),
@@ -98,7 +98,7 @@ def compare_agreement(
                 SIGNED if is_share else SIGNED_DIFFERENCE,
                 level=sample.level,
             )
-            figures[name] = Figure(old.drawn(of, ends), new.drawn(of, ends), gap)
+            figures[name] = Figure(old.draw_interval(of, ends), new.draw_interval(of, ends), gap)
     return figures
 
 
@@ -131,7 +131,7 @@ class _Counts:
         self._samples: Floats = sample.counts(codes, k * k).reshape(-1, k, k)
         self._sample = sample
 
-    def drawn(self, of: Callable[[Floats], Floats], ends: Ends) -> Interval:
+    def draw_interval(self, of: Callable[[Floats], Floats], ends: Ends) -> Interval:
         """The figure with its interval over drawn topics."""
         return self._sample.interval(_drop_nan(of(self.whole)), of(self._samples), ends)
 

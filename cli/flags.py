@@ -65,7 +65,7 @@ class ParsedSettings:
         note_config(path or self.path, config.models)
         return config
 
-    def config_of(self, what: str | None) -> Config:
+    def read_config(self, what: str | None) -> Config:
         """The config that an argument names: a file, or programs; None: that of --config.
 
         Raises: InputError.

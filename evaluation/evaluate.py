@@ -244,7 +244,7 @@ def _check_judges(config: Config) -> None:
 
     Raises: EndpointUnusable if a model that is surely asked lacks its key.
     """
-    judges = [name for each in table.choose(config.program) for name in each.judges_of(config)]
+    judges = [name for each in table.choose(config.program) for name in each.list_judges(config)]
     check_prices(config, judges)
     check_judges(config, judges)
     check_models(config, [name for name in judges if not list_sparing_inputs(name)])
@@ -334,7 +334,7 @@ def evaluate(
             data = select_files(programs, data)
         _check_chosen(programs, asking)
         options = {"program": programs, "out": folder, **get_defaults(programs, data), **settings}
-        config = make_config({**files.named(data), **options})
+        config = make_config({**files.name_published(data), **options})
         if has_earlier:
             check_collection(make_config({**data, **options}), config)
         files.publish()

@@ -36,7 +36,7 @@ def find_differences(new: Path, baseline: Path, measure: str) -> list[str]:
     config = read_folder_config(new)
     ran = choose([name for name in config.program if name in then["config"]["program"]])
     of_measure = [program for program in ran if _gives(program, measure, config)]
-    judges = {name for program in of_measure for name in program.judges_of(config)}
+    judges = {name for program in of_measure for name in program.list_judges(config)}
     sections = [program.name for program in of_measure]
     differences = [
         *_differing(now["judges"], then["judges"], judges),

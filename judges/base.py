@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import dspy
 
 from ..backends import open_backend
-from ..backends.adapter import reworded
+from ..backends.adapter import replace_instructions
 from ..backends.config import ModelConfig
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
@@ -73,7 +73,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             chosen = backend.config.model_fields_set  # a user's temperature, also null, stays alone
             if "temperature" not in chosen:
                 free = {name: n for name, n in self.sampling.items() if name not in chosen}
-                backend = backend.varied(**free)
+                backend = backend.copy_with(**free)
         self.backend = backend
         self._prompts: dict[str, tuple[Prompt, type[dspy.Signature], list[Any]]] = {}
         self._varied: dict[str, tuple[Backend, Backend]] = {}
@@ -143,14 +143,14 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             file.parent.mkdir(parents=True, exist_ok=True)
             self.save(str(file))
 
-    def varied(self, **settings: Any) -> Backend:
+    def vary_backend(self, **settings: Any) -> Backend:
         """Return the backend with other settings, opened once. Raises: TypeError without one."""
         if self.backend is None:
             raise TypeError(f"{type(self).__name__} has no model of its own")
         key = repr(settings)
         opened = self._varied.get(key)
         if opened is None or opened[0] is not self.backend:
-            opened = self._varied[key] = (self.backend, self.backend.varied(**settings))
+            opened = self._varied[key] = (self.backend, self.backend.copy_with(**settings))
         return opened[1]
 
     def set_lm(self, lm: dspy.BaseLM | None) -> None:
@@ -204,7 +204,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         changed.__dict__.update({name: copy.deepcopy(value, memo) for name, value in state.items()})
         return changed
 
-    def fitted(self, state: JudgeFile) -> Self:
+    def copy_with_fit(self, state: JudgeFile) -> Self:
         """Return a copy of this judge with the prompts of a judge file.
 
         Raises: ValueError if the file is of another judge, version or scale, or has a question or
@@ -322,5 +322,5 @@ def _without_keys(module: dspy.Module) -> dspy.Module:
 
 def set_prompt(predict: dspy.Predict, prompt: FittedPrompt) -> None:
     """Give a predictor new instructions and worked examples."""
-    predict.signature = reworded(predict.signature, prompt.instructions)
+    predict.signature = replace_instructions(predict.signature, prompt.instructions)
     predict.demos = [dict(demo) for demo in prompt.demos]

@@ -203,7 +203,7 @@ class ExplainingJudge(Judge):
             return label not in self.groundless
         return self.gains.get(label, 1.0) > 0
 
-    def looked_for(self, name: str, item: Mapping[str, str]) -> str:
+    def choose_sought_text(self, name: str, item: Mapping[str, str]) -> str:
         """Return the text whose words the lexical judge looks for in this input."""
         if sought := self.quotes[name]:
             return item[sought]
@@ -219,7 +219,7 @@ class ExplainingJudge(Judge):
             values[self.rationale] = self._each(inputs, self._reason)
         return reply._replace(values=values)
 
-    def explained(
+    def add_explanation(
         self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
     ) -> Verdict | Unjudged:
         """Return the verdict on an item, with the reasons of the judge.
@@ -235,7 +235,9 @@ class ExplainingJudge(Judge):
             )
             verdict = verdict._replace(evidence=evidence)
         elif self.quotes_by_rule:
-            sought = {name: self.looked_for(name, item) for name in self.quotes if needs_evidence}
+            sought = {
+                name: self.choose_sought_text(name, item) for name in self.quotes if needs_evidence
+            }
             verdict = verdict._replace(evidence=by_rule(sought, item))
         if self.rationale is not None:
             rationale = reply.at(self.rationale, key)[0]
@@ -253,12 +255,12 @@ class ExplainingJudge(Judge):
         return self.listing or f"{self.listed}s"
 
     def _quotes(self, name: str, item: Mapping[str, str]) -> list[str]:
-        offsets = spans(self.looked_for(name, item), item[name])
+        offsets = spans(self.choose_sought_text(name, item), item[name])
         return [item[name][start:end] for start, end in offsets]
 
     def _reason(self, item: Mapping[str, str]) -> str:
         name = next(iter(self.quotes), None)
-        return "" if name is None else reason(self.looked_for(name, item), item[name])
+        return "" if name is None else reason(self.choose_sought_text(name, item), item[name])
 
     def _each(self, inputs: Mapping[str, Any], make: Callable[[Mapping[str, str]], Any]) -> Any:
         """What is made of the item of a call, or of each of them by number."""

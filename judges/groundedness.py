@@ -131,10 +131,10 @@ class GroundednessJudge(ItemJudge):
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; the calls about all parts of the context as one."""
-        labels, calls = await self.judged(items, topic_id)
+        labels, calls = await self.judge_items(items, topic_id)
         return labels, calls[0] if len(calls) == 1 else as_one(self.model_name, calls)
 
-    async def judged(
+    async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """See ItemJudge: one call for each part of the context."""

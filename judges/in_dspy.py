@@ -121,8 +121,8 @@ def resample(backend: Backend, temperature: float | None) -> Backend:
         temperature: None: as it is; not sent either to an endpoint that is asked without one.
     """
     if temperature is None or backend.config.temperature is None:
-        return backend.varied(seed=None)
-    return backend.varied(seed=None, temperature=temperature)
+        return backend.copy_with(seed=None)
+    return backend.copy_with(seed=None, temperature=temperature)
 
 
 class _Engine:
@@ -137,7 +137,7 @@ class _Engine:
 
     async def _ask(self, request: Request) -> Reply:
         backend = resample(self._backend, request.config.temperature)
-        free = backend.varied(reply_schema="none", logprobs=False, max_tokens=None)
+        free = backend.copy_with(reply_schema="none", logprobs=False, max_tokens=None)
         return await free.ask(FreeText(read_messages(request)), {}, self._replicate)
 
 

@@ -81,7 +81,7 @@ class ItemJudge(ExplainingJudge):
         listed = [self._verdict(reply, key, item, topic_id) for key, item in both]
         return listed, reply.provenance
 
-    async def judged(
+    async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """Judge as `verdicts` does, and return the provenance of each call, several for a jury."""
@@ -96,7 +96,9 @@ class ItemJudge(ExplainingJudge):
         verdicts: list[Verdict] = []
         for start in range(0, len(items), self.window):
             batch, _ = await self.verdicts(items[start : start + self.window])
-            verdicts += (judged(each, f"item {start + i}: ") for i, each in enumerate(batch, 1))
+            verdicts += (
+                require_verdict(each, f"item {start + i}: ") for i, each in enumerate(batch, 1)
+            )
         return verdicts
 
     @property
@@ -121,7 +123,7 @@ class ItemJudge(ExplainingJudge):
         """Return the optional inputs that these texts have."""
         return {name: text for name in self.optional if (text := texts.get(name, "")).strip()}
 
-    def shown(self, texts: Mapping[str, str]) -> tuple[str, ...]:
+    def list_optional_texts(self, texts: Mapping[str, str]) -> tuple[str, ...]:
         """Return the optional texts in the order of `optional`, "" for a gap before the last."""
         optional = self.optional_inputs(texts)
         n = max((i for i, name in enumerate(self.optional, 1) if name in optional), default=0)
@@ -132,7 +134,7 @@ class ItemJudge(ExplainingJudge):
     ) -> tuple[Verdict, Provenance]:
         """Judge one item; see `verdicts`. Raises: JudgeError if there is no judgement."""
         verdicts, provenance = await self.verdicts([inputs], topic_id)
-        return judged(verdicts[0]), provenance
+        return require_verdict(verdicts[0]), provenance
 
     async def decide(self, **inputs: str) -> dspy.Prediction:
         """Judge one item in one call. Raises: ValueError for inputs that it does not take."""
@@ -176,12 +178,12 @@ class ItemJudge(ExplainingJudge):
             **more,
         )
 
-    def fitted(self, state: JudgeFile) -> Self:
+    def copy_with_fit(self, state: JudgeFile) -> Self:
         """See Judge: with the correction and word weights of the file too.
 
         Raises: ValueError, also for cut-offs for scores of another model.
         """
-        changed = super().fitted(state)
+        changed = super().copy_with_fit(state)
         state.check_scores(self.has_logprobs, self.window)
         changed.take_fit(state)
         changed.fitted_on |= self.fitted_on
@@ -224,7 +226,7 @@ class ItemJudge(ExplainingJudge):
         self._prompts.clear()  # they hold the scorer
         if words is not None:
             self._plain_scorers = plain
-            self.scorers = {self.predictor: self.weighted_scorer(words)}
+            self.scorers = {self.predictor: self.make_weighted_scorer(words)}
         self.correction = state.correction if state is not None else None
         self.fitted_words = words
         self.fitted_prompts = dict(state.prompts) if state is not None else {}
@@ -251,7 +253,7 @@ class ItemJudge(ExplainingJudge):
         """
         return JudgeMetric(self, fields)
 
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+    def make_weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """Return the lexical score under fitted word weights. Raises: ValueError if it has none."""
         overlap, output, source = self.overlap, self.output, self.source
         if overlap is None or source is None or self.quotable is None:
@@ -288,7 +290,7 @@ class ItemJudge(ExplainingJudge):
             verdict = verdict._replace(outside_probability=outside)
         if not self.says_why:
             return verdict
-        return self.explained(verdict, reply, key, item)
+        return self.add_explanation(verdict, reply, key, item)
 
 
 @lru_cache(maxsize=1000)
@@ -301,7 +303,7 @@ def make_keys(items: Sequence[Any]) -> tuple[str, ...]:
     return _keys(len(items))
 
 
-def judged(verdict: Verdict | Unjudged, where: str = "") -> Verdict:
+def require_verdict(verdict: Verdict | Unjudged, where: str = "") -> Verdict:
     """Return the verdict. Raises: JudgeError if the item is unjudged."""
     if isinstance(verdict, Verdict):
         return verdict

@@ -105,7 +105,7 @@ class EntailmentJudge(ItemJudge):
         else:
             self.listed, self.predictor, self.output = "key_point", "judge_each", "verdicts"
             self.judge_each = dspy.Predict(JudgePoints)
-        self.scorers = {self.predictor: self.weighted_scorer({})}
+        self.scorers = {self.predictor: self.make_weighted_scorer({})}
 
     async def decide(  # type: ignore[override]
         self,
@@ -234,7 +234,7 @@ class KeyPointFilter(ItemJudge):
         if isinstance(self.backend, Gateway):
             warm = None if self.backend.config.temperature is None else WARM
             changed = copy.copy(self)  # with the same predictor, as a trace has to show
-            changed.backend = self.varied(temperature=warm, logprobs=False, seed=None)
+            changed.backend = self.vary_backend(temperature=warm, logprobs=False, seed=None)
             changed.replicate = replicate
             return await changed.ask("judge", **item)
         lm = self.question("judge").lm or dspy.settings.lm
@@ -313,7 +313,7 @@ class ClaimJudge(ItemJudge):
         self._take_window(window)
         self.judge = dspy.Predict(JudgeClaims)
 
-    def looked_for(self, name: str, item: Mapping[str, str]) -> str:
+    def choose_sought_text(self, name: str, item: Mapping[str, str]) -> str:
         """See ExplainingJudge: the key point that is nearest to the claim."""
         return nearest_point(item["claim"], item["key_points"])
 

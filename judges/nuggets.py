@@ -20,7 +20,7 @@ from ..records.nuggets import NUGGET_KIND, NuggetSupport
 from ..records.rows import Importance
 from .base import Judge
 from .fitted import JudgeFile
-from .items import ItemJudge, judged
+from .items import ItemJudge, require_verdict
 from .labels import NuggetMatch
 from .lexical import contradiction as lexical_search
 from .lexical import overlap as lexical
@@ -99,7 +99,7 @@ class Nuggetizer(ListMaker):
         nuggets, n_cut, _ = await self.create(question, passages)
         return dspy.Prediction(nuggets=nuggets, n_cut=n_cut)
 
-    async def made(self, *, question: str, passages: Sequence[str]) -> list[str]:  # type: ignore[override]
+    async def make_texts(self, *, question: str, passages: Sequence[str]) -> list[str]:  # type: ignore[override]
         """See ListMaker."""
         return (await self.create(question, passages))[0]
 
@@ -291,11 +291,11 @@ class NuggetImportance(ItemJudge):
         self._take_window(window)
         self.rate = dspy.Predict(RateImportance)
 
-    def fitted(self, state: JudgeFile) -> Self:
+    def copy_with_fit(self, state: JudgeFile) -> Self:
         """See ItemJudge. Raises: ValueError, also for shifts of topics, whose ids it never sees."""
         if state.correction is not None and state.correction.topics:
             raise ValueError("it moves scores by topic, and importance is rated without topic ids")
-        return super().fitted(state)
+        return super().copy_with_fit(state)
 
     async def decide(self, *, question: str, nuggets: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
         """Ask about all windows at once."""
@@ -310,7 +310,9 @@ class NuggetImportance(ItemJudge):
         starts = range(0, len(items), self.window)
         windows = [items[start : start + self.window] for start in starts]
         parts = await asyncio.gather(*map(self.verdicts, windows))
-        labels = [Importance(judged(each).label) for verdicts, _ in parts for each in verdicts]
+        labels = [
+            Importance(require_verdict(each).label) for verdicts, _ in parts for each in verdicts
+        ]
         return labels, [call for _, call in parts]
 
 

@@ -240,13 +240,13 @@ class OwnJudge(ItemJudge):
         self.judge = dspy.Predict(_signature(definition))
         if (rule := definition.lexical) is not None:
             self.source = rule.source
-            self.scorers = {"judge": self.weighted_scorer({})}
+            self.scorers = {"judge": self.make_weighted_scorer({})}
             self.baselines = {"judge": self._baseline}
 
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+    def make_weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """See ItemJudge: the weighted overlap of the two inputs of the lexical rule."""
         if (rule := self.definition.lexical) is None:
-            return super().weighted_scorer(words)
+            return super().make_weighted_scorer(words)
 
         def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
             return {"label": weigh_overlap(inputs[rule.look_for], inputs[rule.source], words)}
@@ -256,7 +256,7 @@ class OwnJudge(ItemJudge):
     def _baseline(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         rule = self.definition.lexical
         assert rule is not None
-        score = self.weighted_scorer({})(inputs)["label"]
+        score = self.make_weighted_scorer({})(inputs)["label"]
         return {"label": self.scale[sum(score >= cut for cut in rule.cuts)]}
 
 

@@ -157,7 +157,7 @@ class SubQuestionGenerator(ListMaker):
         """Ask once, or up to `rounds` times."""
         return dspy.Prediction(questions=(await self.generate(report, n))[0])
 
-    async def made(self, *, report: str, n: int = QUESTIONS) -> list[str]:  # type: ignore[override]
+    async def make_texts(self, *, report: str, n: int = QUESTIONS) -> list[str]:  # type: ignore[override]
         """See ListMaker."""
         return (await self.generate(report, n))[0]
 
@@ -265,9 +265,9 @@ class AnswerabilityGrader(ItemJudge):
         else:
             self.listed, self.predictor, self.output = "question", "grade_each", "grades"
             self.grade_each = dspy.Predict(GradeAnswers)
-        self.scorers = {self.predictor: self.weighted_scorer({})}
+        self.scorers = {self.predictor: self.make_weighted_scorer({})}
 
-    def looked_for(self, name: str, item: Mapping[str, str]) -> str:
+    def choose_sought_text(self, name: str, item: Mapping[str, str]) -> str:
         """See ExplainingJudge: the words that say what the question is about."""
         return subject_words(item["question"])
 

@@ -130,11 +130,11 @@ class ContradictionJudge(ItemJudge):
             raise ValueError("evidence: contradictions are always quoted")
         return super().explaining(evidence="required", reasoning=reasoning)
 
-    def explained(
+    def add_explanation(
         self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
     ) -> Verdict | Unjudged:
         """See ItemJudge: both texts have to be quoted."""
-        quoting = super().explained(verdict, reply, key, item)
+        quoting = super().add_explanation(verdict, reply, key, item)
         if isinstance(quoting, Unjudged) or not self.needs_evidence(quoting.label):
             return quoting
         named = {each.of for each in quoting.evidence or () if each.is_quoted}

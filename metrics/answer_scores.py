@@ -69,10 +69,10 @@ class Value:
         """Whether something is missing that could make it anything."""
         return self.low is None and self.n_unjudged > 0
 
-    def widened(self, to: Range, n_unjudged: int = 0) -> Value:
+    def widen(self, to: Range, n_unjudged: int = 0) -> Value:
         """The same with `n_unjudged` more judgements missing, which could make it all of `to`.
 
-        >>> Value(0.5, n=2, n_unjudged=0, low=0.5, high=0.5).widened(IN_0_TO_1, 3)
+        >>> Value(0.5, n=2, n_unjudged=0, low=0.5, high=0.5).widen(IN_0_TO_1, 3)
         Value(value=0.5, n=2, n_unjudged=3, low=0.0, high=1.0)
         """
         n = self.n_unjudged + n_unjudged

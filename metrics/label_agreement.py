@@ -202,7 +202,7 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
     counts = label_counts(ratings, scale)
     each = counts.sum(axis=1)
     labels_each = find_commonest_number(each)
-    whole = sum_items(counts).drawn(np.ones(1, np.int64))
+    whole = sum_items(counts).draw_samples(np.ones(1, np.int64))
     return Reliability(
         n_annotators=len(ratings),
         n_items=int((each > 0).sum()),
@@ -288,7 +288,7 @@ def reliability_intervals(
     sums = sum_items(used, sample.topic_of, sample.draws.shape[1])
     pairs = list(combinations(ratings, 2))
     return {
-        **_intervals(figures, compute_item_figures(sums.drawn(sample.draws)), sample),
+        **_intervals(figures, compute_item_figures(sums.draw_samples(sample.draws)), sample),
         "pairwise_kappa": _pairwise(figures.pairwise_kappa, pairs, scale, sample),
     }
 

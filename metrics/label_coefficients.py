@@ -213,7 +213,7 @@ class LabelSums:
     even_labels: Array
     coincidences: Array
 
-    def drawn(self, draws: NDArray[np.int64]) -> LabelSums:
+    def draw_samples(self, draws: NDArray[np.int64]) -> LabelSums:
         """Sums by topic -> of samples: `draws` (resamples, n_topics) is how often each is drawn."""
         weights = draws.astype(np.float64)
         sums = (getattr(self, field.name) for field in fields(self))

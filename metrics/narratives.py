@@ -67,7 +67,7 @@ def narrative_scores(
     >>> scores["SN"].value, scores["SN_vital"].value
     (0.75, 1.0)
     """
-    groups = grouped(labels, importances, sub_narratives)
+    groups = group_nuggets(labels, importances, sub_narratives)
     if not groups:
         return {}
     scores = {}
@@ -96,7 +96,7 @@ def narrative_weights(sub_narratives: Sequence[str]) -> list[float]:
 Group = list[tuple[str | None, bool]]  # of each nugget its label, and whether it is vital
 
 
-def grouped(
+def group_nuggets(
     labels: Sequence[str | None],
     importances: Sequence[str | None],
     sub_narratives: Sequence[str],

@@ -221,7 +221,7 @@ def _read_passages(data: DataConfig, collection: Collection) -> None:
     wanted.update(collection.named or ())
     to_read: Container[str] = wanted
     if collection.coverage is not None:
-        wanted.update(collection.coverage.wanted(collection.topics))
+        wanted.update(collection.coverage.list_wanted(collection.topics))
         to_read = WantedPassages(wanted, collection.topics)
     for path in data.passages:
         for name, passage in read_passages(path, collection.problems, to_read).items():
@@ -391,7 +391,7 @@ class CoverageInputs:
     listed: dict[str, dict[str, int]] = field(default_factory=dict)
     retrieved: frozenset[str] = frozenset()  # runs that a retrieval file has
 
-    def wanted(self, topics: abc.Collection[str]) -> Iterator[str]:
+    def list_wanted(self, topics: abc.Collection[str]) -> Iterator[str]:
         """Ids of all passages that may be rated or whose length counts."""
         for topic in topics:
             yield from self.listed.get(topic, ())

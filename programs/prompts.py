@@ -158,14 +158,14 @@ class _Note:
         if key not in self.sent:
             asked = prompt.of(inputs)
             wire = Wire(self.config, asked, asked.shape(inputs))
-            body = orjson.loads(wire.body(asked.escaped(inputs)))
+            body = orjson.loads(wire.body(asked.escape_last_message(inputs)))
             self.sent[key] = _Sent(self.member, self.judge, prompt.name, body)
         self.sent[key].n += 1
         return await self.inner.ask(prompt, inputs, replicate)
 
-    def varied(self, **settings: Any) -> _Note:
+    def copy_with(self, **settings: Any) -> _Note:
         """See Backend."""
-        return _Note(self.inner.varied(**settings), self.judge, self.member, self.sent)
+        return _Note(self.inner.copy_with(**settings), self.judge, self.member, self.sent)
 
     async def aclose(self) -> None:
         """See Backend."""
@@ -219,7 +219,7 @@ def _load_fitted(judge_set: _Capturing, config: Config, state: JudgeFile, path: 
         judge_set.change(state.judge, settings)
     judge: Judge = judge_set[state.judge]
     try:
-        return judge.fitted(state.model_copy(update={"correction": None, "words": None}))
+        return judge.copy_with_fit(state.model_copy(update={"correction": None, "words": None}))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

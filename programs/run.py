@@ -64,7 +64,7 @@ def judge_collection(
     Raises: InputError for bad input, and for a folder with results that would be lost.
     """
     programs = choose_programs(config)
-    judges = [name for program in programs for name in program.judges_of(config)]
+    judges = [name for program in programs for name in program.list_judges(config)]
     budget = budget if budget is not None else make_budget(config)
     if config.has_pipelines:
         from .pipelines.closed_loop import run_closed_loop  # with all that retrieves and reranks
@@ -158,7 +158,7 @@ def choose_programs(config: Config) -> list[Program]:
 
 def models_asked(config: Config) -> list[tuple[str, ModelConfig]]:
     """Return the entries of `models:` that a run may ask, with their names, once for each judge."""
-    judges = [name for program in choose_programs(config) for name in program.judges_of(config)]
+    judges = [name for program in choose_programs(config) for name in program.list_judges(config)]
     return [entry for name in judges for entry in config.get_models(name)]
 
 

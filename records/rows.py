@@ -62,14 +62,14 @@ class Leaning(Explained):
         """How sure the judge was, ready for JSON; empty where it did not say so."""
         return self._fields("score", "probabilities", "votes", "method")
 
-    def staged(self) -> dict[str, Any]:
+    def list_staged(self) -> dict[str, Any]:
         """What a cascade says of its first stage, ready for JSON; empty where it is none."""
         return self._fields("confidence", "superseded")
 
     def as_fields(self) -> dict[str, Any]:
         """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
         sure = self.sure() | self._fields("outside_probability")
-        return sure | self.staged() | self._fields("parts") | self.why()
+        return sure | self.list_staged() | self._fields("parts") | self.why()
 
     def _fields(self, *names: str) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in names}

@@ -37,7 +37,7 @@ class BestRows:
             self._rows[i] = np.concatenate([self._rows[i], rows])[best]
             self._scores[i] = both[best]
 
-    def ranked(self, passage_ids: Sequence[str], above: float = -np.inf) -> list[Ranked]:
+    def make_rankings(self, passage_ids: Sequence[str], above: float = -np.inf) -> list[Ranked]:
         """A ranking for each query, of the rows with a score above this one."""
         return [
             as_ranked(rows, scores, passage_ids, above)
@@ -164,7 +164,7 @@ class Dense:
         best = BestRows(len(queries), hits)
         for row in range(0, len(self._index), N_ROWS):
             best.add(row, queries @ self._index[row : row + N_ROWS].T)
-        return best.ranked(self.passage_ids)
+        return best.make_rankings(self.passage_ids)
 
     def _ask_faiss(self, queries: Vectors, hits: int) -> list[Ranked]:
         scores, rows = self._index.search(queries, min(hits, len(self.passage_ids)))

@@ -161,7 +161,7 @@ class Splade:
             best = BestRows(len(wanted), hits)
             for row in range(0, len(self.passage_ids), N_ROWS):
                 best.add(row, (self._matrix[row : row + N_ROWS] @ wanted.T).T)
-            rankings += best.ranked(self.passage_ids, above=0.0)
+            rankings += best.make_rankings(self.passage_ids, above=0.0)
         return rankings
 
 

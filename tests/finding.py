@@ -65,7 +65,7 @@ class Finding(Program):
                     yield Item(ids, (answer.topic_id, sentence.text))
 
         stage = acts("finding", self.judges, agent, items)
-        async with run.session.judged(stage, run.results) as outcomes:
+        async with run.session.judge_stage(stage, run.results) as outcomes:
             ended = (outcomes(item) for item in items())
             run.results.write("found.jsonl", ({"steps": len(each.steps)} for each in ended))
 

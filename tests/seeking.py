@@ -92,7 +92,7 @@ class Seek(Program):
                 yield Item({"topic_id": topic.id}, (topic.question,))
 
         stage = acts("seek", self.judges, agent, items)
-        async with run.session.judged(stage, run.results) as outcome:
+        async with run.session.judge_stage(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
                 for item in items():
                     ended = outcome(item)

@@ -147,12 +147,12 @@ class Follower:
                     lines.write(request.line())
                     request.body = b""
                 upload = self._patiently(batch, lambda: self._calls.upload(sent, lines), TRIES)
-                self._ledger.uploaded(sent, await upload)
+                self._ledger.note_upload(sent, await upload)
         if not sent.file_id:
             raise NeverSent("a killed run had not sent it", retryable=True)
         if not sent.batch_id:
             make = self._patiently(batch, lambda: self._create_batch(sent), TRIES)
-            self._ledger.made(sent, await make)
+            self._ledger.note_batch(sent, await make)
         wait = min(FIRST_WAIT_S, self._longest_wait_s)
         while not _is_over(state := await self._patiently(batch, lambda: self._calls.look(sent))):
             await asyncio.sleep(wait)
@@ -173,7 +173,7 @@ class Follower:
                 if is_late:
                     break
                 await asyncio.sleep(min(FIRST_WAIT_S, self._longest_wait_s))
-        self._ledger.asked(sent, time.time())
+        self._ledger.note_request(sent, time.time())
         try:
             return await self._calls.make(sent)
         except EndpointUnusable:

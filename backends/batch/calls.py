@@ -23,9 +23,9 @@ from ..http import (
     CONNECT_S,
     FAULTS,
     Session,
-    loaded,
-    lost,
+    make_connection_error,
     make_headers,
+    parse_reply,
     read_completion,
     read_failure,
     read_start,
@@ -144,7 +144,7 @@ class BatchCalls:
                     raise self._failure(response, raw)
                 yield response
         except FAULTS as error:
-            fault = lost(error, self._secrets)
+            fault = make_connection_error(error, self._secrets)
             message = f"{method} {path}: {fault}"
             raise EndpointError(message, retryable=fault.retryable, status=fault.status) from None
 
@@ -237,7 +237,7 @@ class Results:
     def _row(self, index: int, config: ModelConfig) -> dict[str, Any]:
         """What the batch says of one request. Raises: EndpointError if its lines disagree."""
         if lines := [self._line(start, config) for start in self._starts.get(index, ())]:
-            row, *others = map(loaded, lines)
+            row, *others = map(parse_reply, lines)
             if any(_read_content(other) != _read_content(row) for other in others):
                 what = f"batch {self.batch_id}: {len(lines)} results for one request, which differ"
                 billed = sum(map(len, lines))
@@ -266,7 +266,7 @@ def _index(line: bytes, requests: Sequence[str]) -> int | None:
     """Which request a line of results is about; None if it is none of these."""
     try:
         if line.endswith(b"\n"):
-            custom_id = loaded(line)["custom_id"]
+            custom_id = parse_reply(line)["custom_id"]
         else:  # too long to be read whole
             custom_id = _ID.search(line)[1].decode()  # type: ignore[index]
         index, digest = custom_id.split("-")

@@ -62,17 +62,17 @@ class Ledger:
         self._write(sent.name, requests=sent.requests)
         self.batches[sent.name] = sent
 
-    def uploaded(self, sent: Sent, file_id: str) -> None:
+    def note_upload(self, sent: Sent, file_id: str) -> None:
         """Note that its requests are at the endpoint."""
         self._write(sent.name, file=file_id)
         sent.file_id = file_id
 
-    def asked(self, sent: Sent, at: float) -> None:
+    def note_request(self, sent: Sent, at: float) -> None:
         """Note that the endpoint is about to be asked to make it."""
         self._write(sent.name, asked=at)
         sent.asked_at = at
 
-    def made(self, sent: Sent, batch_id: str) -> None:
+    def note_batch(self, sent: Sent, batch_id: str) -> None:
         """Note its id at the endpoint."""
         self._write(sent.name, id=batch_id)
         sent.batch_id = batch_id

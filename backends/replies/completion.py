@@ -74,7 +74,7 @@ def record_failure(key: bytes) -> None:
         failed.add(key)
 
 
-def recorded(key: bytes, reply: Reply) -> Reply:
+def record_reply(key: bytes, reply: Reply) -> Reply:
     """The reply, which has arrived; its tokens are those that it was just sent with."""
     where = reply.provenance
     record(key, where.prompt_tokens, where.completion_tokens, where)

@@ -119,7 +119,9 @@ class Proposals:
     """
 
     def __init__(self, gateway: Gateway, max_tokens: int | None = None) -> None:
-        self._gateway = gateway.varied(reply_schema="none", logprobs=False, max_tokens=max_tokens)
+        self._gateway = gateway.copy_with(
+            reply_schema="none", logprobs=False, max_tokens=max_tokens
+        )
         self._by_temperature: dict[float | None, Gateway] = {}
 
     def lm(self) -> dspy.LM:
@@ -139,7 +141,7 @@ class Proposals:
         """One reply. Raises: JudgeError when it is refused or truncated; Stopped."""
         gateway = self._by_temperature.get(temperature)
         if gateway is None:
-            gateway = self._gateway.varied(temperature=temperature)
+            gateway = self._gateway.copy_with(temperature=temperature)
             self._by_temperature[temperature] = gateway
         return str(ask(gateway, FreeText(messages), {}, replicate).values["text"])
 
@@ -226,7 +228,7 @@ class Making:
         set_prompt(getattr(judge, judge.predictor), tried.prompt)
         judge.backend, judge.replicate = noting, replicate
         try:
-            texts = wait_for(judge.made(**self._made_from[make_key(inputs)]))
+            texts = wait_for(judge.make_texts(**self._made_from[make_key(inputs)]))
         except JudgeError as error:
             failed = dspy.Prediction(failure=str(error))
             return Answer(failed, (*noting.calls, (noting.asked or dict(inputs), failed)))
@@ -261,8 +263,8 @@ class Noting:
         self.calls.append((fields, dspy.Prediction(**to_jsonable_python(reply.values))))
         return reply
 
-    def varied(self, **settings: Any) -> Backend:
-        return self._backend.varied(**settings)
+    def copy_with(self, **settings: Any) -> Backend:
+        return self._backend.copy_with(**settings)
 
     async def aclose(self) -> None:
         """Nothing of its own is open."""

@@ -208,7 +208,7 @@ class Search:
                 what = f"--method {method} was given no usable proposal"
                 why = f"{what} ({str(error).split(chr(10))[0]})"
                 raise JudgeOutputError(Reason.UNPARSEABLE, why) from None
-        scored = trials.scored()
+        scored = trials.rank_candidates()
         best = scored[0] if scored else trials.default
         return Optimised(
             {get_predictor(judge): best.prompt},

@@ -121,7 +121,7 @@ class Trials:
         set_prompt(predict, prompt)
         return predict
 
-    def scored(self) -> list[Candidate]:
+    def rank_candidates(self) -> list[Candidate]:
         """Candidates with a gain on all of dev, the best first."""
         with self._lock:
             complete = [c for c in self.candidates.values() if c.gain is not None]
@@ -185,7 +185,7 @@ class Trials:
             temperature = None
         with self._lock:
             if temperature not in self._samplers:
-                self._samplers[temperature] = self._gateway.varied(temperature=temperature)
+                self._samplers[temperature] = self._gateway.copy_with(temperature=temperature)
             return self._samplers[temperature]
 
     def _note(self, candidate: Candidate, call: str, answer: Answer) -> None:

@@ -74,7 +74,7 @@ def run(
     from ...programs.run import judge_collection
 
     way = printed.way
-    config = given.config_of(what)
+    config = given.read_config(what)
     wanted = [(name, "--measures") for name in printed.names if name != ALL]
     wanted += [(printed.sort, "--sort")] if printed.sort is not None else []
     gates = _read_gates(fail_under or (), wanted, config)

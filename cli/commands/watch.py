@@ -44,7 +44,7 @@ def watch(given: ParsedSettings, what: File) -> None:
         what (CONFIG): A config file.
     """
 
-    watched = Watched(what, lambda: given.config_of(str(what)))
+    watched = Watched(what, lambda: given.read_config(str(what)))
     run_until_stopped(lambda: keep_judging(watched), "What was judged is kept")
 
 
@@ -67,7 +67,7 @@ def keep_judging(watched: Watched, rounds: int | None = None) -> None:
         try:
             _judge(watched.config())
         except (InputError, EndpointUnusable, OSError) as error:
-            watched.failed()
+            watched.note_failure()
             write_note(f"judge: {error}\n")
         write_note("Waiting for changes; Ctrl-C ends.\n")
         sys.stdout.flush()
@@ -196,7 +196,7 @@ class Watched:
         self._config = self._read()
         return self._config
 
-    def failed(self) -> None:
+    def note_failure(self) -> None:
         """Nothing came of what was taken: a file that is written again counts, as it was too."""
         self._is_failed = True
 

@@ -129,7 +129,7 @@ class Asking:
         ids = next((str(fields[name]) for name in ID if fields.get(name) is not None), "")
         key = hash_text("\n".join((system, ids, question)))
         if (span := spans.get(key)) is not None:
-            return _Call(at, fields, "", loop.done(_read(self.path, *span)))
+            return _Call(at, fields, "", loop.make_done_future(_read(self.path, *span)))
         self.n_called += 1
         return _Call(at, fields, key, loop.start(ask, question))
 
@@ -214,7 +214,7 @@ class _Loop:
         ).start()
         return future
 
-    def done(self, value: Any) -> Future[Any]:
+    def make_done_future(self, value: Any) -> Future[Any]:
         future: Future[Any] = Future()
         future.set_result(value)
         return future

@@ -167,10 +167,10 @@ class Marks:
             return
         self._find_first(self._plain_brackets(answer))
         self.text = self._plain_brackets(answer)
-        if not self.cited(self.text):
+        if not self.find_cited(self.text):
             self.text = self._plain_small(self._plain_round(self.text))
 
-    def cited(self, text: str) -> list[int]:
+    def find_cited(self, text: str) -> list[int]:
         """The indices that its marks cite, in their order; some may be of no context."""
         return [index for mark in MARKS.findall(text) for index in self._indices(mark)]
 
@@ -189,7 +189,7 @@ class Marks:
         )
         if self._has_zero:
             self.first = 0
-            if max(self.cited(text), default=0) >= self._n:
+            if max(self.find_cited(text), default=0) >= self._n:
                 self.first = 1
 
     def _plain_brackets(self, text: str) -> str:
@@ -344,14 +344,14 @@ def split_marked_answer(marks: Marks) -> list[Sentence]:
 
     def before_the_stop(match: re.Match[str]) -> str:
         stop, after = match.groups()
-        return f"{after}{stop}" if marks.cited(after) else match[0]
+        return f"{after}{stop}" if marks.find_cited(after) else match[0]
 
     for line in _lines(_AFTER.sub(before_the_stop, marks.text)):
         if _HEADING.match(line):
             heading += f"{line.strip()}\n"
             continue
         for text in _join(sentences(_MARKER.sub("", line))):
-            cited: tuple[int | str, ...] = tuple(dict.fromkeys(marks.cited(text)))
+            cited: tuple[int | str, ...] = tuple(dict.fromkeys(marks.find_cited(text)))
             words = marks.remove_from(text)
             if sentences_before and not heading and not any(map(str.isalnum, words)):
                 before = sentences_before.pop()

@@ -420,7 +420,7 @@ class NewFiles:
             with writing(self.folder / name):
                 shutil.copyfile(self._final / name, self.folder / name)
 
-    def named(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def name_published(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """The values, of which paths of these files are as they will be once they are published."""
         return {
             name: str(self._final / Path(value).name)

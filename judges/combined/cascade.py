@@ -105,7 +105,7 @@ class Cascade(Several):
                 "the state goes by the lexical judge's score, this has no such baseline"
             )
 
-    async def judged(
+    async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """See ItemJudge: the calls of all stages that were asked, in their order."""
@@ -238,7 +238,7 @@ async def _ask_stage(
         have its label.
     """
     try:
-        verdicts, calls = await judge.judged(items, topic_id)
+        verdicts, calls = await judge.judge_items(items, topic_id)
     except JudgeError as error:
         if error.reason is Reason.BUDGET:
             raise

@@ -31,7 +31,7 @@ class Several(ItemJudge):
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; all calls as one."""
-        judged, calls = await self.judged(items, topic_id)
+        judged, calls = await self.judge_items(items, topic_id)
         return judged, as_one(self.model_name, calls)
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
@@ -207,7 +207,7 @@ class Jury(Several):
             what = f"a tie on one of the {self.window} items of a call would leave all unjudged"
             raise ValueError(f"{what}; wanted window 1, an adjudicator or other ties")
 
-    async def judged(
+    async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """See ItemJudge: the calls of all members, in their order, then the adjudicator's."""
@@ -343,7 +343,7 @@ async def _ask_member(
     name: str, judge: ItemJudge, items: Sequence[Mapping[str, str]], topic_id: str | None
 ) -> _Replies:
     try:
-        verdicts, calls = await judge.judged(items, topic_id)
+        verdicts, calls = await judge.judge_items(items, topic_id)
     except JudgeError as error:
         return _Replies(None, (), error)
     return _Replies(verdicts, tuple(c._replace(model=f"{name}: {c.model}") for c in calls))

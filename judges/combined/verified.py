@@ -109,11 +109,11 @@ class Verified(Several):
         away = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
         return away >= self.spread
 
-    async def judged(
+    async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """See ItemJudge: the calls of the first judge, then those of the verifier."""
-        verdicts, calls = await self.first.judged(items, topic_id)
+        verdicts, calls = await self.first.judge_items(items, topic_id)
         both = zip(items, verdicts, strict=True)
         verified = await asyncio.gather(*(self._verify(*each, topic_id) for each in both))
         more = tuple(call for _, call in verified if call is not None)
@@ -181,6 +181,6 @@ class Verified(Several):
         parts = [each.quote for each in evidence if each.is_quoted]
         if not parts:
             for name in self._sources:
-                offsets = spans(self.looked_for(name, item), item[name])
+                offsets = spans(self.choose_sought_text(name, item), item[name])
                 parts += [item[name][start:end] for start, end in offsets]
         return list(dict.fromkeys(parts))

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import dspy
 
-from ...backends.adapter import reworded
+from ...backends.adapter import replace_instructions
 from ...backends.gateway import Reply
 from ...backends.prompt import Baseline, Prompt, Scorer
 from ...records.judgements import Provenance
@@ -40,7 +40,7 @@ class OwnWords:
             raise ValueError("the instructions are blank")
         changed, name = self._to_be_reworded(question)
         predict: dspy.Predict = changed.question(name)  # type: ignore[attr-defined]  # of Judge
-        predict.signature = reworded(predict.signature, text.strip())
+        predict.signature = replace_instructions(predict.signature, text.strip())
         changed.own_words = changed.own_words or "instructions"
         return changed
 

@@ -136,7 +136,7 @@ class KeyPointExtractor(ListMaker):
         """Ask about all windows at once, and their rounds one after the other."""
         return dspy.Prediction(points=(await self.extract(question, document))[0])
 
-    async def made(self, *, question: str, documents: Sequence[str]) -> list[str]:  # type: ignore[override]
+    async def make_texts(self, *, question: str, documents: Sequence[str]) -> list[str]:  # type: ignore[override]
         """See ListMaker: the points of all documents of which a span stands in the document."""
         read = await asyncio.gather(*(self.extract(question, text) for text in documents))
         points = [point for extracted, _ in read for point in extracted if point.spans]
@@ -481,7 +481,7 @@ class ClaimExtractor(ListMaker):
         """Ask once, or not at all."""
         return dspy.Prediction(claims=(await self.extract(answer))[0])
 
-    async def made(self, *, answer: str) -> list[str]:  # type: ignore[override]
+    async def make_texts(self, *, answer: str) -> list[str]:  # type: ignore[override]
         """See ListMaker."""
         return (await self.extract(answer))[0]
 

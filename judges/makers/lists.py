@@ -32,9 +32,9 @@ class ListMaker(Judge):
     predictor: ClassVar[str]
     output: ClassVar[str]
 
-    async def made(self, **inputs: Any) -> list[str]:
+    async def make_texts(self, **inputs: Any) -> list[str]:
         """The texts of the list, by as many calls as it takes. Raises: JudgeError."""
-        raise TypeError(f"{type(self).__name__} must define made()")
+        raise TypeError(f"{type(self).__name__} must define make_texts()")
 
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """One call whose right reply is a list of people, ready for JSON: a worked example.

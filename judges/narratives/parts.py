@@ -73,7 +73,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
         self.optional = ("title",) if titles else ()
         self.judge = dspy.Predict(JudgePart if titles else without(JudgePart, ("title",)))
 
-    async def judged(
+    async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """See ItemJudge: one call for each sub-narrative of the one item."""
@@ -89,7 +89,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; all calls as one."""
-        judged, calls = await self.judged(items, topic_id)
+        judged, calls = await self.judge_items(items, topic_id)
         return judged, as_one(self.model_name, calls)
 
     def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
@@ -100,7 +100,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
             of_item.grade, of_item.parts = int(outcome.label), outcome.parts
         return of_item
 
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+    def make_weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """See ItemJudge. Raises: ValueError, for its score counts parts, not words."""
         raise ValueError(f"the {self.name} judge by parts has no lexical score to weight")
 
@@ -115,7 +115,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
             return Unjudged(error.reason, error.detail, error.raw), None
         verdict = Verdict(str(reply.values[self.output]))
         if self.says_why:
-            return self.explained(verdict, reply, None, item), reply.provenance
+            return self.add_explanation(verdict, reply, None, item), reply.provenance
         return verdict, reply.provenance
 
     def _graded(self, judged_parts: Sequence[Part], topic_id: str | None) -> Verdict | Unjudged:

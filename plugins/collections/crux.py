@@ -138,10 +138,10 @@ class _CruxBuild(Build):
             return text, [call]
 
         items = (Item({"topic_id": s.id}, (s.summary,)) for s in self._whole())
-        requests = await self.made("request", "requests", request, items, results, StrictStr)
+        requests = await self.make_each("request", "requests", request, items, results, StrictStr)
         items = (Item({"topic_id": s.id}, (s.summary, n)) for s in self._whole())
         generate = judge_set["subquestions"].generate
-        questions = await self.made(
+        questions = await self.make_each(
             "subquestions", "questions", generate, items, results, list[StrictStr]
         )
         items = (
@@ -150,7 +150,7 @@ class _CruxBuild(Build):
             for number, text in enumerate(s.documents)
         )
         split = judge_set["decontextualizer"].split
-        passages = await self.made(
+        passages = await self.make_each(
             "decontextualizer", "passages", split, items, results, list[StrictStr]
         )
         topics = []

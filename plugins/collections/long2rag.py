@@ -157,7 +157,9 @@ class _Long2RagBuild(Build):
         seeds, least = self.source.seeds, self.config.section(Long2RagConfig).least
         items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
         score = self.judge_set["question_scorer"].scores
-        scores_by_seed = await self.made("question_scorer", "scores", score, items, results, SCORES)
+        scores_by_seed = await self.make_each(
+            "question_scorer", "scores", score, items, results, SCORES
+        )
         scored = []
         for seed in seeds:
             if scores := scores_by_seed.get((seed.id,)):
@@ -182,7 +184,7 @@ class _Long2RagBuild(Build):
             for way in _WAYS
         ]
         evolve = self.judge_set["question_evolver"].evolve
-        evolved = await self.made(
+        evolved = await self.make_each(
             "question_evolver", "evolution", evolve, items, results, list[StrictStr]
         )
         questions = []
@@ -208,7 +210,7 @@ class _Long2RagBuild(Build):
             return [str(decomposed.kind), decomposed.subquestions], calls
 
         items = [Item({"topic_id": q.id}, (q.topic.question,)) for q in questions]
-        by_question = await self.made(
+        by_question = await self.make_each(
             "question_decomposer",
             "subquestions",
             split,
@@ -373,7 +375,7 @@ def write_points(
     with results.open(KEY_POINTS) as rows:
         for question in questions:
             verdicts = made.points.filtered[question.id]
-            points = made.points.kept(question.id) or ()
+            points = made.points.keep_points(question.id) or ()
             query = question.topic.text
             point_set = KeyPointSet(topic_id=question.id, query=query, key_points=points)
             written = key_point_set_row(point_set)

@@ -457,16 +457,16 @@ class ReplayGateway(Gateway):
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Gateway.ask."""
         exact = prompt.of(inputs)
-        user = exact.escaped(inputs)
+        user = exact.escape_last_message(inputs)
         line = self._earlier.get(self._then._wire(exact, inputs).key(user, replicate))
         if line is not None:
             key = self._wire(exact, inputs).key(user, replicate)
             self._stored.put(key, line, self.config.model)
         return await super().ask(prompt, inputs, replicate)
 
-    def varied(self, **settings: Any) -> ReplayGateway:
-        """See Gateway.varied."""
-        baseline = super().varied(**settings)
+    def copy_with(self, **settings: Any) -> ReplayGateway:
+        """See Gateway.copy_with."""
+        baseline = super().copy_with(**settings)
         assert isinstance(baseline, ReplayGateway)
-        baseline._then = self._then.varied(**settings)
+        baseline._then = self._then.copy_with(**settings)
         return baseline

@@ -179,7 +179,7 @@ class Rounds:
         if isinstance(model, Mapping):  # a whole entry
             self._given["models.default"] = dict(model)
         self._config = self._make_config({}, Path("results"))
-        names = [name for one in choose(programs) for name in one.judges_of(self._config)]
+        names = [name for one in choose(programs) for name in one.list_judges(self._config)]
         check_prices(self._config, names)
         check_judges(self._config, names)
         self._names = names

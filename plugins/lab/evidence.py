@@ -161,7 +161,7 @@ def refound(
     if sample is not None and sample < len(citations):
         drawn = np.random.default_rng(seed).choice(len(citations), sample, replace=False)
         citations = [citations[index] for index in sorted(drawn)]
-    judges = EvidenceSearch().judges_of(config)
+    judges = EvidenceSearch().list_judges(config)
     pools = _pools(labels) if pools is None else pools
 
     draws: Draws = {"resamples": resamples, "seed": seed}
@@ -259,7 +259,7 @@ async def _repair(
         each, swap = swapped
         inputs = {"sentence": each.sentence.text, "passage": swap.text}
         shown = support.optional_inputs({"title": swap.title})
-        judged, _ = await support.judged([{**inputs, **shown}], each.topic_id)
+        judged, _ = await support.judge_items([{**inputs, **shown}], each.topic_id)
         label = getattr(judged[0], "label", None)
         if label is None or label == "full":
             return _Swap(each.topic_id, None if label is None else False)

@@ -67,9 +67,9 @@ class Part(Budget):
         for name, value in vars(self._whole.usage.since(before)).items():
             setattr(self.usage, name, getattr(self.usage, name) + value)
 
-    def counted(self) -> dict[str, float]:
+    def count_by_limit(self) -> dict[str, float]:
         """See Budget; of the whole."""
-        return self._whole.counted()
+        return self._whole.count_by_limit()
 
     @contextmanager
     def _recording_limit(self) -> Iterator[None]:
@@ -146,12 +146,12 @@ class SessionBudget:
         }
         return Left.model_validate(remaining)
 
-    def spent(self) -> Amount:
+    def get_spent(self) -> Amount:
         """What the session spent until now, as far as endpoints reported."""
         return get_amount(self.whole)
 
     async def _count(self) -> Mapping[str, float]:
-        return self.whole.counted()
+        return self.whole.count_by_limit()
 
 
 def get_amount(budget: Budget) -> Amount:
@@ -255,14 +255,14 @@ class Session:
         models = models_asked(config) if config.program else config.get_models("support")
         return ", ".join(dict.fromkeys(show_alias(*each) for each in models))
 
-    async def expected(self, config: Config) -> Sequence[Estimate]:
+    async def estimate_run(self, config: Config) -> Sequence[Estimate]:
         """What a run of a config would ask, as if nothing were kept."""
         return (await in_thread(lambda: forecast(config))).judges
 
     async def forecast(self, model: str, estimates: Sequence[Estimate] | None = None) -> Expected:
         """What is left, and what these would take of it."""
         left = await self.budget.get_remaining()
-        expected = Expected(model=model, spent=self.budget.spent(), left=left)
+        expected = Expected(model=model, spent=self.budget.get_spent(), left=left)
         if estimates is None:
             return expected
         amount = amount_expected(estimates, self._free)
@@ -295,7 +295,7 @@ class Session:
         if not self._free:
             self.budget.check_left(await self.budget.get_remaining())
 
-    async def spent(self, part: Part) -> Spending:
+    async def get_spending(self, part: Part) -> Spending:
         """What a call took, and what is left after it."""
         return Spending(spent=get_amount(part), left=await self.budget.get_remaining())
 

@@ -117,7 +117,7 @@ async def judge_citation(session: Session, sentence: str, passage: str, title: s
     )
     async with session.spending(await in_thread(estimated)) as part:
         outcome, judge = await in_thread(lambda: _ask_support(config, item, budget=part))
-    about = {**dict(await session.spent(part)), "model": session.name_model(config)}
+    about = {**dict(await session.get_spending(part)), "model": session.name_model(config)}
     if isinstance(outcome, Lost):
         why = Unjudged(reason=outcome.reason, quoted_detail=outcome.detail)
         return Citation(label=None, weight=None, unjudged=why, n=0, n_unjudged=1, **about)
@@ -144,7 +144,9 @@ def _ask_support(
         judge: ItemJudge = asking.judge_set[JUDGE]
         wanted = (*judge.inputs, *judge.optional)
         try:
-            verdicts, _ = await judge.judged([{n: text for n, text in item.items() if n in wanted}])
+            verdicts, _ = await judge.judge_items(
+                [{n: text for n, text in item.items() if n in wanted}]
+            )
         except JudgeError as error:
             return Lost(error.reason, error.detail, error.raw), judge
         return verdicts[0], judge
@@ -168,9 +170,9 @@ async def judge_answer(session: Session, sample: Mapping[str, Any]) -> Answer:
     await session.check_left()
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
         read, config = await in_thread(lambda: _prepare(session, sample, Path(folder)))
-        async with session.spending(await session.expected(config)) as part:
+        async with session.spending(await session.estimate_run(config)) as part:
             result = await in_thread(lambda: judge_collection(config, budget=part))
-        about = dict(await session.spent(part)) | {"model": session.name_model(config)}
+        about = dict(await session.get_spending(part)) | {"model": session.name_model(config)}
         return await in_thread(lambda: _make_answer(result, read, about))
 
 
@@ -178,7 +180,9 @@ async def forecast_answer(session: Session, sample: Mapping[str, Any]) -> Expect
     """What `judge_answer` would ask. Raises: InputError."""
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
         _, config = await in_thread(lambda: _prepare(session, sample, Path(folder)))
-        return await session.forecast(session.name_model(config), await session.expected(config))
+        return await session.forecast(
+            session.name_model(config), await session.estimate_run(config)
+        )
 
 
 def _prepare(session: Session, given: Mapping[str, Any], folder: Path) -> tuple[Sample, Config]:
@@ -233,20 +237,20 @@ async def evaluate(session: Session, config: str, name: str | None, tell: Tell) 
     import anyio
 
     ready, notes = _ready(session, config, name)
-    async with session.spending(await session.expected(ready)) as part:
+    async with session.spending(await session.estimate_run(ready)) as part:
         async with anyio.create_task_group() as group:
             group.start_soon(_report_progress, ready.run.out, part, tell)
             result, error = await _outcome(ready, part)
             group.cancel_scope.cancel()
         if result is None:
             raise error or InputError("stopped")
-    return _make_evaluation(session, result, ready, notes, dict(await session.spent(part)))
+    return _make_evaluation(session, result, ready, notes, dict(await session.get_spending(part)))
 
 
 async def forecast_evaluation(session: Session, config: str) -> Expected:
     """What `evaluate` would ask. Raises: InputError."""
     ready, _ = _ready(session, config, None)
-    return await session.forecast(session.name_model(ready), await session.expected(ready))
+    return await session.forecast(session.name_model(ready), await session.estimate_run(ready))
 
 
 async def _outcome(config: Config, part: Part) -> tuple[Result | None, Exception | None]:

@@ -107,7 +107,7 @@ class Worker:
             raise self._error
         finished, self._finished = self._finished, []
         budget = self._budget
-        return Report(finished, copy(budget.usage), budget.counted(), budget.seen)
+        return Report(finished, copy(budget.usage), budget.count_by_limit(), budget.seen)
 
     async def close(self) -> None:
         """Cancel what is under way, put replies away and let go of connections."""
@@ -152,7 +152,7 @@ def pack(ask: Ask, judge_set: JudgeSet) -> bytes:
 
     class Pickler(CloudPickler):  # type: ignore[misc]
         def persistent_id(self, obj: Any) -> Any:
-            return judge_set.name_of(obj) if isinstance(obj, Judge) else None
+            return judge_set.find_name(obj) if isinstance(obj, Judge) else None
 
     stream = io.BytesIO()
     Pickler(stream).dump(ask)

@@ -56,7 +56,7 @@ class Column:
         """(n_rows,) numbers of values in the order in which they came first."""
         return np.frombuffer(self._codes, dtype=np.uint32)
 
-    def packed(self, key: Callable[[Any], Any] = natural) -> dict[str, Any]:
+    def pack(self, key: Callable[[Any], Any] = natural) -> dict[str, Any]:
         """The column as JSON, see web/data.js.
 
         Args:
@@ -111,17 +111,17 @@ class Texts:
                     self._full[name] += size
             column.add(text)
 
-    def packed(self) -> tuple[dict[str, dict[str, Any]], int]:
+    def pack(self) -> tuple[dict[str, dict[str, Any]], int]:
         """The columns that have any text, and how many texts were left out."""
         columns, left, n_left = {}, self._most, self._n_left
         for name, column in self._columns.items():
-            packed, sizes = column.packed(key=str), self._sizes[name]
+            packed, sizes = column.pack(key=str), self._sizes[name]
             if self._full[name] > left:
                 fitting = _first(sizes, left)
                 counts = dict(zip(packed["values"], _counts(packed), strict=True))
                 n_left += sum(counts[text] for text in sizes if text not in fitting)
                 texts = (packed["values"][i] for i in _codes(packed))
-                packed = Column([t if t in fitting else None for t in texts]).packed(key=str)
+                packed = Column([t if t in fitting else None for t in texts]).pack(key=str)
                 sizes = fitting
             left -= sum(sizes.values())
             if sizes:

@@ -181,18 +181,18 @@ def _compare(source: Source, sides: Sides) -> dict[str, Any]:
     packing = Texts(names)
     for row in rows:
         packing.add(row)
-    texts, n_left = packing.packed()
-    columns = {name: Column(row[name] for row in rows).packed() for name in keys}
+    texts, n_left = packing.pack()
+    columns = {name: Column(row[name] for row in rows).pack() for name in keys}
     columns["run"] = Column(
         source.name_run(sides.other, row.get("run_id", "")) for row in rows
-    ).packed()
-    columns["pair"] = Column(f"{row['label']} → {row['other_label']}" for row in rows).packed()
+    ).pack()
+    columns["pair"] = Column(f"{row['label']} → {row['other_label']}" for row in rows).pack()
     for name in ("label", "other_label"):
-        columns[name] = Column(row[name] for row in rows).packed()
+        columns[name] = Column(row[name] for row in rows).pack()
     apart = [abs(rank[row["label"]] - rank[row["other_label"]]) for row in rows]
-    columns["distance"] = Column(apart if agreement["is_ordered"] else [None] * len(rows)).packed()
+    columns["distance"] = Column(apart if agreement["is_ordered"] else [None] * len(rows)).pack()
     scores = [row.get("other_score") for row in rows]
-    columns["score"] = Column([s if s is None else round(s, 3) for s in scores]).packed()
+    columns["score"] = Column([s if s is None else round(s, 3) for s in scores]).pack()
     is_people = bool(source.labels)
     return {
         "of": [sides.one.name, sides.other.name],
@@ -240,7 +240,7 @@ def make_unjudged(source: Source) -> Mapping[str, Any]:
             for name, column in columns.items():
                 column.add(row[name])
             texts.add(row)
-    packed, n_left = texts.packed()
+    packed, n_left = texts.pack()
     problems = _problems(source)
     return {
         "count": counts.total(),
@@ -249,12 +249,12 @@ def make_unjudged(source: Source) -> Mapping[str, Any]:
             {"stage": stage, "reason": reason, "rows": n, "n": weights[stage, reason]}
             for (stage, reason), n in counts.most_common()
         ],
-        "columns": {name: column.packed() for name, column in columns.items()} | packed,
+        "columns": {name: column.pack() for name, column in columns.items()} | packed,
         "n_left": n_left,
         "bounds": _bounds(source),
         "n_problems": len(problems),
         "problems": {
-            name: Column(row[name] for row in problems).packed(key=str)
+            name: Column(row[name] for row in problems).pack(key=str)
             for name in ("kind", "action", "at", "what", "folder")
         },
     }
@@ -345,7 +345,7 @@ def make_agents(source: Source) -> Mapping[str, Any] | None:
             {"stage": stage, "outcome": outcome, "reason": reason, "n": n}
             for (stage, outcome, reason), n in ends.most_common()
         ],
-        "columns": {name: Column(r[name] for r in rows).packed() for name in (*_SHORT, "results")},
+        "columns": {name: Column(r[name] for r in rows).pack() for name in (*_SHORT, "results")},
         "steps": [text if is_in else None for text, is_in in zip(packed, is_shown, strict=True)],
         "n_left": len(is_shown) - sum(is_shown),
         "searches": searches,

@@ -57,7 +57,7 @@ def export_config(
     from ...programs.engine.manifest import read_folder_config
 
     if what is None or not Path(what).is_dir():
-        config = given.config_of(what)
+        config = given.read_config(what)
     elif given.is_empty:
         config = read_folder_config(Path(what))
     else:

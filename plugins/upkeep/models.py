@@ -102,7 +102,7 @@ def doctor(given: ParsedSettings, what: str | None = None, *, as_json: AsJson = 
     from ...views.printing import print_view
 
     is_bare = what is None and given.path is None
-    reports = examine_all(given.config_of("support" if is_bare else what))
+    reports = examine_all(given.read_config("support" if is_bare else what))
     if as_json:
         write_objects(report.as_dict() for report in reports)
     else:

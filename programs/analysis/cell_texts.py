@@ -90,7 +90,7 @@ def _of_file(path: Path) -> CellTexts:
     lines = read_lines(path, quiet) if is_json(path) else csv_lines(path, quiet, {})
     of_kind = (one for one in programs() if one.file_kind == kind)
     program = next(of_kind, None)
-    yield from row_texts(lines) if program is None else program.stored_texts(lines)
+    yield from row_texts(lines) if program is None else program.read_stored_texts(lines)
 
 
 def _of_inputs(folder: Path, kind: str, wanted: Collection[Cell], problems: Problems) -> CellTexts:

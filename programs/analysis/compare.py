@@ -220,7 +220,7 @@ def _means(
     kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
     board.leave_unmade(unmade)
     for program in programs():
-        if program.file_kind == kind and program.relabelled(file, labels, board):
+        if program.file_kind == kind and program.relabel(file, labels, board):
             rows = (row for row in board.rows() if row.topic_id == "all")
             return {(row.measure, aliases.get(row.run_id, row.run_id)): row.value for row in rows}
     return None

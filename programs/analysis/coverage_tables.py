@@ -177,7 +177,7 @@ def _context_means(
                 context = np.vstack([context, unknown])
             covered = coverage(context, view.answerable, settings.eta)
             if n_open or (covered.value is None and covered.low is not None):
-                covered = covered.widened(IN_0_TO_1, n_open)
+                covered = covered.widen(IN_0_TO_1, n_open)
             board.add(run_id, topic_id, {COVERAGE: covered})
     means = _mean_rows(board.rows())
     for run_id in is_open:

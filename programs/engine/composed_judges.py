@@ -27,7 +27,7 @@ from ..config.sections import Config, JudgeConfig
 def load_fitted(judge: Judge, path: Path) -> Judge:
     """The judge as a judge file, or DSPy, saved it. Raises: InputError if that does not fit it."""
     with raise_at(path):
-        fitted_judge = judge.fitted(read_state(path, judge))
+        fitted_judge = judge.copy_with_fit(read_state(path, judge))
     correction = fitted_judge.correction if isinstance(fitted_judge, ItemJudge) else None
     if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)

@@ -148,7 +148,7 @@ class JudgeSet:
         """Have a judge that is not built yet made with other settings."""
         self._config = self._config.with_judge(name, settings)
 
-    def name_of(self, judge: Judge) -> JudgeName:
+    def find_name(self, judge: Judge) -> JudgeName:
         """The name of a judge of this judge_set. Raises: ValueError if it is none."""
         for name, built in self._judges.items():
             if built is judge:
@@ -279,7 +279,7 @@ class JudgeSet:
         judge = self._one(name, self._config.with_judge(name, seat.settings))
         judge.replicate = seat.replicate
         if seat.temperature is not None and judge.backend is not None:
-            judge.backend = judge.backend.varied(temperature=seat.temperature)
+            judge.backend = judge.backend.copy_with(temperature=seat.temperature)
         return judge
 
     def _one(self, name: JudgeName, config: Config) -> Judge:

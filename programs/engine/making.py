@@ -100,7 +100,7 @@ class Build(ABC):
             results.publish(manifest)
             return manifest
 
-    async def made(
+    async def make_each(
         self,
         judge: JudgeName,
         name: str,
@@ -116,7 +116,7 @@ class Build(ABC):
         """
         chosen = list(items)
         stage = makes(name, (judge,), make, lambda: iter(chosen), made=kind, total=len(chosen))
-        rows = await self.session.made(stage, results)
+        rows = await self.session.make_stage(stage, results)
         self.leave_out_missing(results)
         return {tuple(ids.values()): made for ids, made in rows if made is not None}
 

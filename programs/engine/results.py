@@ -113,7 +113,9 @@ class Results:
             rename(self.folder / f"{name}.part", self.folder / name)
             del self._names[0]
 
-    def judged(self, stage: str, ids: Mapping[str, Any], outcome: Outcome, *, n: int = 1) -> None:
+    def count_outcome(
+        self, stage: str, ids: Mapping[str, Any], outcome: Outcome, *, n: int = 1
+    ) -> None:
         """Count one outcome that stands for `n` judgements; list it when there is none."""
         self.n_calls[stage] += len(outcome.provenance)
         for call in outcome.provenance:
@@ -148,7 +150,7 @@ class Results:
                 where["agent"] = agent
             self._trace.write(orjson.dumps({**where, **step}, option=orjson.OPT_APPEND_NEWLINE))
 
-    def worked(
+    def count_work(
         self, stage: str, limits: Limits, reply_limit: int, steps: Iterable[Mapping[str, Any]]
     ) -> None:
         """Count what an agent did for one item; see `AgentWork`."""
@@ -164,7 +166,7 @@ class Results:
         """
         for ids, reason in lost:
             detail = f"one of the {what} to judge, which could not be made; make it again"
-            self.judged(what, ids, Unjudged(reason, detail))
+            self.count_outcome(what, ids, Unjudged(reason, detail))
         if lost:
             share = len(lost) / (len(lost) + n_made)
             self._share_not_made = max(self._share_not_made, share)

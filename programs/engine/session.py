@@ -171,13 +171,13 @@ class Outcomes:
                 raise self._journal.unfit(self._number, what)
         self._number += 1
         lost = find_unjudged(outcome) if isinstance(outcome, Judged) else {}
-        self._results.judged(self._stage.name, item.ids, outcome, n=item.n - len(lost))
+        self._results.count_outcome(self._stage.name, item.ids, outcome, n=item.n - len(lost))
         for index, why in lost.items():
-            self._results.judged(self._stage.name, item.ids_at(index), why)
+            self._results.count_outcome(self._stage.name, item.ids_at(index), why)
         if outcome.steps:
             self._results.trace(self._stage.name, self._identity, item.ids, outcome.steps)
             if (limits := self._stage.limits) is not None:
-                self._results.worked(self._stage.name, limits, self._reply_limit, outcome.steps)
+                self._results.count_work(self._stage.name, limits, self._reply_limit, outcome.steps)
         if isinstance(outcome, Judged):
             self._count(outcome.values.get("verdicts", ()))
         return outcome
@@ -241,7 +241,7 @@ class Session:
         return self._spending
 
     @asynccontextmanager
-    async def judged(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
+    async def judge_stage(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
         """Judge what is missing of a stage; then its outcomes, in the order of its items."""
         run = self.config.run
         identity = self.judge_set.fingerprint(stage.judges, stage.settings)
@@ -295,12 +295,14 @@ class Session:
         finally:
             journal.close()
 
-    async def made(self, stage: Stage, results: Results) -> list[tuple[Mapping[str, Any], Any]]:
+    async def make_stage(
+        self, stage: Stage, results: Results
+    ) -> list[tuple[Mapping[str, Any], Any]]:
         """What was made of each item of a stage, by its ids; None: it was not judged.
 
         No text and no step of an item is kept.
         """
-        async with self.judged(stage, results) as outcome:
+        async with self.judge_stage(stage, results) as outcome:
             return [(item.ids, _get_made(outcome(item))) for item in stage.items()]
 
     def _describe_in_flight(self) -> str:

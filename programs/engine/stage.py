@@ -107,7 +107,7 @@ def labels(
     judge: ItemJudge = judge_set[judge_name]
 
     async def ask(item: Item) -> Outcome:
-        verdicts, calls = await judge.judged(judge_inputs(judge, item), get_topic(item))
+        verdicts, calls = await judge.judge_items(judge_inputs(judge, item), get_topic(item))
         rows = [_verdict_row(each) for each in verdicts]
         if isinstance(verdicts[0], Unjudged) and all("unjudged" in row for row in rows):
             return verdicts[0]._replace(provenance=calls)

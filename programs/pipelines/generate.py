@@ -349,7 +349,7 @@ class _Answers(Build):
             total=total,
         )
         counts_by_run = {}
-        async with self.session.judged(stage, results) as outcome:
+        async with self.session.judge_stage(stage, results) as outcome:
             for run_id, items in groupby(contexts.items(), key=lambda item: item.ids["run_id"]):
                 counts: Counter[str] = Counter()
                 with results.open(answers_file(run_id)) as rows:

@@ -35,6 +35,6 @@ async def extract_claims(
     extract = run.judge_set[JUDGE].extract
     made_here = makes(stage, (JUDGE,), extract, items, made=list[StrictStr], total=total)
     claims: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
-    for ids, made in await run.session.made(made_here, run.results):
+    for ids, made in await run.session.make_stage(made_here, run.results):
         claims[ids["topic_id"], ids["run_id"]] = made
     return claims

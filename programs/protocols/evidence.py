@@ -108,7 +108,7 @@ class EvidenceSearch(Program):
     }
     shown = (*MEASURES[1:3], "contradicted", "not_found", REPAIRED[0])
 
-    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+    def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program; the second look needs a judge of its own."""
         return self.judges if RECHECK in config.judges else self.judges[:-1]
 
@@ -135,9 +135,9 @@ class EvidenceSearch(Program):
         path = labels or run.results.folder / f"{SUPPORT_FILE}.part"
         work = _Sentences(run, labels_in(path))
         agent = evidence_agent(config, run.judge_set, run.corpus(config.evidence.pipeline))
-        judges = self.judges_of(config)
+        judges = self.list_judges(config)
         stage = acts(self.name, judges, agent, work.items, made=_MADE)
-        async with run.session.judged(stage, run.results) as outcome:
+        async with run.session.judge_stage(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
                 for evidence, item in work.all(count=True):
                     if item is not None:

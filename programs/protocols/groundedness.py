@@ -95,7 +95,7 @@ class Groundedness(Program):
     reads = ("question", "statement", "context")
     file_kind, is_scored_alone = "statements", True
 
-    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+    def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program: claims take a judge that finds them."""
         return self.judges if config.groundedness.unit == "claims" else self.judges[1:]
 
@@ -130,7 +130,7 @@ class Groundedness(Program):
             return (item for _, _, item in _calls(run, claims) if item is not None)
 
         stage = labels("groundedness", run.judge_set, "groundedness", items)
-        async with run.session.judged(stage, run.results) as outcome:
+        async with run.session.judge_stage(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
                 for answer, statements, item in _calls(run, claims):
                     verdicts = [{"label": None}]

@@ -54,7 +54,7 @@ class Items(Program):
     kind, judged, files = ITEMS, FILE, (FILE,)
     notes: ClassVar[Mapping[str, Any]] = {ITEMS: None}
 
-    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+    def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
         return (config.items.name,)
 
@@ -85,7 +85,7 @@ class Items(Program):
         judge = run.judge_set.item_judge(config.items.judge or "")
         calls = _Calls(collection, judge)
         stage = labels(ITEMS, run.judge_set, config.items.name, calls.items, total=calls.total)
-        async with run.session.judged(stage, run.results) as outcome:
+        async with run.session.judge_stage(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
                 waiting: dict[int, dict[str, Any]] = {}  # for rows before them
                 n_written = 0
@@ -302,7 +302,7 @@ class _Calls:
             [row.inputs[name] for row in group] if name == judge.listed else group[0].inputs[name]
             for name in judge.inputs
         )
-        return Item(ids, (*payload, *judge.shown(group[0].inputs)), len(group))
+        return Item(ids, (*payload, *judge.list_optional_texts(group[0].inputs)), len(group))
 
 
 def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:

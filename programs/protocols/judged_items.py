@@ -256,11 +256,11 @@ class ItemScale(Row):
         """What each label earns in each measure: the mean gain, and the share of each label."""
         return item_measures(self.labels, self.gains, self.measure)
 
-    def run_of(self, cell: Cell) -> str:
+    def get_run(self, cell: Cell) -> str:
         """The run of an item; `items` where items have none."""
         return cell[self.key.index("run_id")] if "run_id" in self.key else ITEMS
 
-    def topic_of(self, cell: Cell) -> str:
+    def get_topic(self, cell: Cell) -> str:
         """The topic of an item; "" where items have none."""
         return cell[self.key.index("topic_id")] if "topic_id" in self.key else ""
 
@@ -300,7 +300,9 @@ def read_labelled_items(
     problems.raise_errors()
     if "topic_id" not in scale.key:
         raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
-    cells = [(item.cell, scale.run_of(item.cell), item.label, item.probabilities) for item in items]
+    cells = [
+        (item.cell, scale.get_run(item.cell), item.label, item.probabilities) for item in items
+    ]
     return by_own_topics(
         equal_items(cells, "other", scale.labels, scale.key, scale.measures, list(topics))
     )
@@ -336,7 +338,7 @@ def item_values(
     expected: dict[tuple[str, str], list[float]] = {}
     has_chances = False
     for item in items:
-        at = scale.run_of(item.cell), scale.topic_of(item.cell)
+        at = scale.get_run(item.cell), scale.get_topic(item.cell)
         labels.setdefault(at, Counter())[item.label] += 1
         gain = expected_gain(item.probabilities or {}, scale.gains)
         has_chances |= gain is not None

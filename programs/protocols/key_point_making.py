@@ -44,14 +44,14 @@ class Made(NamedTuple):
     merged: dict[str, list[KeyPoint] | None]
     filtered: dict[str, dict[str, dict[str, Any] | None]]
 
-    def kept(self, topic_id: str) -> tuple[KeyPoint, ...] | None:
+    def keep_points(self, topic_id: str) -> tuple[KeyPoint, ...] | None:
         """The points that answer the question; None where a judgement is missing."""
         points, verdicts = self.merged.get(topic_id), self.filtered.get(topic_id)
         if points is None or verdicts is None or None in verdicts.values():
             return None
         return tuple(p for p in points if (verdicts[p.id] or {}).get("label") == "yes")
 
-    def rejected(self, topic_id: str, query: str) -> Iterator[dict[str, Any]]:
+    def list_rejected(self, topic_id: str, query: str) -> Iterator[dict[str, Any]]:
         """Rows of the points that are not among the key points, and why.
 
         `no_span`: no span of theirs stands in the document; `filter`: they do not answer the
@@ -72,7 +72,7 @@ class Made(NamedTuple):
         """Write a file of the rejected points of these topics, and count points by their fate."""
         with results.open(name) as rows:
             for topic_id, query in queries.items():
-                for row in self.rejected(topic_id, query):
+                for row in self.list_rejected(topic_id, query):
                     rows.write(row)
                     results.count(f"key points left out ({row['why']})")
         for verdict in (v for t in queries for v in self.filtered.get(t, {}).values() if v):
@@ -93,7 +93,7 @@ async def make_key_points(run: Run) -> dict[str, KeyPointSet | None]:
     sets: dict[str, KeyPointSet | None] = {}
     for topic in (topic for topic in topics.values() if topic.id in made.merged):
         sets[topic.id] = None
-        if (points := made.kept(topic.id)) is not None:
+        if (points := made.keep_points(topic.id)) is not None:
             sets[topic.id] = KeyPointSet(topic_id=topic.id, query=topic.text, key_points=points)
     return sets
 
@@ -137,7 +137,7 @@ async def _extract(
     total = sum(map(len, read.values()))
     make = _plain(extract)
     stage = makes("extract", ("keypoint_extractor",), make, items, made=EXTRACTED, total=total)
-    for ids, made in await session.made(stage, results):
+    for ids, made in await session.make_stage(stage, results):
         topic_id, source = ids["topic_id"], ids["document_id"]
         points = extracted[topic_id]
         if made is None:
@@ -170,7 +170,7 @@ async def _merge(
     merged = {topic: None if points is None else [] for topic, points in extracted.items()}
     make = _plain(merge)
     stage = makes("merge", ("keypoint_merger",), make, items, made=MERGED, misfit=_no_such_point)
-    for ids, made in await session.made(stage, results):
+    for ids, made in await session.make_stage(stage, results):
         topic_id = ids["topic_id"]
         merged[topic_id] = None if made is None else _key_points(made, shown(topic_id))
     return merged
@@ -194,7 +194,7 @@ async def _filter(
     verdicts = {topic: {} for topic, points in merged.items() if points is not None}
     total = sum(len(points or ()) for points in merged.values())
     stage = labels("filter", session.judge_set, "keypoint_filter", items, total=total)
-    async with session.judged(stage, results) as outcome:
+    async with session.judge_stage(stage, results) as outcome:
         for item in items():
             [verdict] = make_rows(outcome(item), 1)
             judged = None if verdict["label"] is None else verdict

@@ -190,7 +190,7 @@ class KeyPoints(Program):
         ]
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
             cells.append(((topic_id, run_id, ""), run_id, None, None))
-        counted = folder.counted((cell[0] for cell, *_ in cells), LEFT_OUT)
+        counted = folder.list_counted((cell[0] for cell, *_ in cells), LEFT_OUT)
         gains = {"KPR": {label: float(label == "yes") for label in KEY_POINT_KIND.labels}}
         return equal_items(
             cells, "keypoints", KEY_POINT_KIND.labels, KEY_POINT_KIND.key, gains, counted
@@ -333,7 +333,7 @@ def group_rows(
                 labels[cell.topic_id] = own_labels or [None] * n_points[cell.topic_id]
         micro = micro_recall(labels)
         if unknown:
-            micro = micro.widened(IN_0_TO_1, len(unknown))
+            micro = micro.widen(IN_0_TO_1, len(unknown))
         yield _row(run_id, "micro", "all", "KPR", micro, len(labels))
         with_length = [cell for cell in own if (cell.topic_id, run_id) in lengths]
         recalls = [values[cell.topic_id]["KPR"] for cell in with_length]
@@ -341,7 +341,7 @@ def group_rows(
         for part in quarters.bins:
             group, mean = f"{part.shortest:.0f}-{part.longest:.0f}", part.mean
             if n_lost := len(own) - len(with_length):  # nobody knows in which
-                mean = mean.widened(IN_0_TO_1, n_lost)
+                mean = mean.widen(IN_0_TO_1, n_lost)
             yield _row(run_id, "length", group, "KPR", mean, part.n)
         row = {"run_id": run_id, "by": "length", "group": "all", "measure": "spearman_KPR"}
         yield {**row, "value": quarters.spearman, "n_topics": quarters.n}
@@ -422,7 +422,7 @@ async def _precise(
 
     verdicts: dict[AnswerId, list[dict[str, Any]]] = {answer: [] for answer in claims}
     stage = labels("precision", run.judge_set, "claim", items)
-    async with run.session.judged(stage, run.results) as outcome:
+    async with run.session.judge_stage(stage, run.results) as outcome:
         for item in items():
             of_answer = verdicts[item.ids["topic_id"], item.ids["run_id"]]
             of_answer += make_rows(outcome(item), item.n)

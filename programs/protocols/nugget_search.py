@@ -91,7 +91,7 @@ async def search_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
                 yield Item(ids, (topic.id, topic.question, starting))
 
     stage = acts("search", JUDGES, _searcher(run), items, made=MADE, total=len(topics))
-    made_items = await run.session.made(stage, results)
+    made_items = await run.session.make_stage(stage, results)
     found = {ids["topic_id"]: made for ids, made in made_items if made is not None}
     with results.open(SEARCHES) as rows, results.open(POOL) as pool:
         for topic_id, made in found.items():
@@ -142,7 +142,7 @@ async def _start(run: Run, passages: Passages) -> Start:
 
     by_topic: dict[str, Outcome | Sequence[str]] = {}
     stage = makes("start", ("nuggetizer",), make, items, made=list[StrictStr])
-    async with run.session.judged(stage, run.results) as outcome:
+    async with run.session.judge_stage(stage, run.results) as outcome:
         for item in items():
             made, topic_id = outcome(item), item.ids["topic_id"]
             by_topic[topic_id] = made.values["made"] if isinstance(made, Judged) else made
@@ -166,7 +166,7 @@ async def _rate(run: Run, found: Mapping[str, Any]) -> dict[str, NuggetBank | No
     banks: dict[str, NuggetBank | None] = dict.fromkeys(topics)
     labels = list[Literal["vital", "okay"]]
     stage = makes("nuggets", ("importance",), rate, items, made=labels, misfit=_other_number)
-    for ids, rated in await run.session.made(stage, run.results):
+    for ids, rated in await run.session.make_stage(stage, run.results):
         if rated is not None:
             topic = topics[ids["topic_id"]]
             both = zip(found[topic.id]["nuggets"], rated, strict=True)

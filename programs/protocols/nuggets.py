@@ -134,7 +134,7 @@ class Nuggets(Program):
     without, of_points = LEFT_OUT, MEASURES
     reads = ("question", "answer_text", "nugget")
 
-    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+    def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
         is_searched = config.nuggets.how == "search"
         return (*self.judges, *SEARCH_JUDGES) if is_searched else self.judges
@@ -229,7 +229,7 @@ class Nuggets(Program):
 
     def missing(self, theirs: ToolFiles) -> Mapping[str, Any]:
         """See Program."""
-        return {LEFT_OUT: [t for t in theirs.judged_topics() if t not in theirs.queries]}
+        return {LEFT_OUT: [t for t in theirs.list_judged_topics() if t not in theirs.queries]}
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
@@ -247,7 +247,7 @@ class Nuggets(Program):
         """Each nugget of an answer; one without nuggets is one item that was not judged."""
         without = [cell[:2] for cell in folder.notes.get(WITHOUT_BANK, ())]
         assigned = read_assignments(folder.need(ASSIGNMENTS), folder.problems)
-        return nugget_items(assigned, without, lambda seen: folder.counted(seen, LEFT_OUT))
+        return nugget_items(assigned, without, lambda seen: folder.list_counted(seen, LEFT_OUT))
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each nugget of an answer."""
@@ -263,7 +263,7 @@ class Nuggets(Program):
                     **explanation(assigned),
                 )
 
-    def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
+    def read_stored_texts(self, lines: Iterable[Line]) -> CellTexts:
         """See Program."""
         for line, answer in assignments_with_lines(lines):
             texts = {"question": answer.query, "answer_text": answer.answer_text}
@@ -414,7 +414,7 @@ async def _make_banks(
     judges = ("nuggetizer", "importance")
     stage = makes("nuggets", judges, make, items, made=MADE, settings={"keep": keep})
     new = {}
-    for ids, made in await run.session.made(stage, results):
+    for ids, made in await run.session.make_stage(stage, results):
         topic = topics[ids["topic_id"]]
         banks[topic.id] = None
         if made is not None:

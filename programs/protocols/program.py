@@ -142,7 +142,7 @@ class Folder:
         """A setting of the run; None of a file."""
         return self.notes.get("config", {}).get(section, {}).get(name)
 
-    def counted(self, seen: Iterable[str], without: str = "") -> list[str]:
+    def list_counted(self, seen: Iterable[str], without: str = "") -> list[str]:
         """The topics that scores are means over: those of the run, or else those seen, sorted.
 
         Args:
@@ -234,7 +234,7 @@ class Program(ABC):
         super().__init_subclass__(**how)
         declare(cls.meanings)
 
-    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+    def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """The judges that a run with this config may ask."""
         return self.judges
 
@@ -289,7 +289,7 @@ class Program(ABC):
         """
         raise NotImplementedError(self.name)
 
-    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
+    def relabel(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """Put on the board what its file would score under other labels; False: it cannot.
 
         Args:
@@ -350,7 +350,7 @@ class Program(ABC):
         """
         return read_plain_judgements(lines(self.judged))
 
-    def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
+    def read_stored_texts(self, lines: Iterable[Line]) -> CellTexts:
         """The texts that rows of `judged` have beside their labels, by `TEXTS` and `REMARKS`."""
         return row_texts(lines)
 

@@ -101,7 +101,7 @@ async def look_for(
     """
     async with AsyncExitStack() as stages:
         outcomes = [
-            (each, await stages.enter_async_context(run.session.judged(stage, run.results)))
+            (each, await stages.enter_async_context(run.session.judge_stage(stage, run.results)))
             for each in looks
             for stage in [each.of(run, points)]
         ]

@@ -207,11 +207,11 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
                     ids = {"topic_id": topic_id, "passage_id": name}
                     texts = _make_texts(topic, passage)
                     inputs = tuple(texts[name] for name in judge.inputs)
-                    yield Item(ids, (*inputs, *judge.shown(texts)))
+                    yield Item(ids, (*inputs, *judge.list_optional_texts(texts)))
 
     grades: dict[str, dict[str, int | None]] = {}
     stage = labels("relevance", run.judge_set, "relevance", items)
-    async with run.session.judged(stage, run.results) as outcome:
+    async with run.session.judge_stage(stage, run.results) as outcome:
         with run.results.open(FILE) as rows:
             for item in items():
                 [verdict] = make_rows(outcome(item), 1)

@@ -123,7 +123,7 @@ def measure_values(
                 by_topic.setdefault(topic, not_made(within))
     for by_topic in of_run.values():
         for topic in by_topic.keys() & left_open.keys():
-            by_topic[topic] = by_topic[topic].widened(within, left_open[topic])
+            by_topic[topic] = by_topic[topic].widen(within, left_open[topic])
     on_topic: dict[str, list[Value]] = {}
     for by_topic in of_run.values():
         for topic, value in by_topic.items():
@@ -137,7 +137,7 @@ def measure_values(
         if topic in left_open or not is_known:
             seems_undefined = not is_known and any(v.is_undefined for v in values)
             value = not_made(within, None if seems_undefined else 0.0)
-            absent[topic] = value.widened(within, max(0, left_open.get(topic, 0) - 1))
+            absent[topic] = value.widen(within, max(0, left_open.get(topic, 0) - 1))
     is_of_own = by_own_topics or is_of_answered(measure)
     return MeasureValues(of_run, wanted, is_of_own, absent)
 

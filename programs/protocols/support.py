@@ -138,7 +138,7 @@ class Support(Program):
                         yield from _items(judge, answer, sentence, passages, most).values()
 
         stage = labels("support", run.judge_set, "support", items, total=_total(collection, most))
-        async with run.session.judged(stage, results) as outcome:
+        async with run.session.judge_stage(stage, results) as outcome:
             with results.open(FILE) as rows:
                 for answer, passages in collection.read_cited_answers():
                     for sentence in _count_claims(answer, most, results):
@@ -223,7 +223,7 @@ class Support(Program):
                     cell = (row.topic_id, row.run_id, str(sentence.id), citation.passage_id)
                     verdict = (citation.label, citation.probabilities)
                     collected.add(cell, row.run_id, *verdict, weights, is_first=i == 0)
-        counted = dict.fromkeys(collected.weights, folder.counted(collected.topics))
+        counted = dict.fromkeys(collected.weights, folder.list_counted(collected.topics))
         return collected.items(
             "support", SUPPORT_KIND.labels, SUPPORT_KIND.key, families, SUPPORT_GAINS, counted
         )
@@ -253,7 +253,7 @@ class Support(Program):
                     fields = ("sentence", name, sentence.text, "none")
                     yield Judgement(row.run_id, row.topic_id, (), *fields, sentence=sentence.id)
 
-    def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
+    def read_stored_texts(self, lines: Iterable[Line]) -> CellTexts:
         """See Program."""
         for line in lines:
             named = [

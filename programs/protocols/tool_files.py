@@ -67,9 +67,9 @@ class ToolFiles:
 
     def count(self, stage: str, ids: dict[str, Any], label: Any, why: Unjudged = NO_REASON) -> None:
         """Count an item, judged unless its label is None."""
-        self.results.judged(stage, ids, why if label is None else Judged({}))
+        self.results.count_outcome(stage, ids, why if label is None else Judged({}))
 
-    def judged_topics(self) -> list[str]:
+    def list_judged_topics(self) -> list[str]:
         """Those that a run must answer; of passages alone those that have some."""
         return list(self.answered or self.topics)
 

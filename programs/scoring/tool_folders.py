@@ -52,7 +52,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
         names, data = [taking[kind].name for kind in tool.judged], theirs.write_inputs(made)
         settings = {"program": names, "data": data, "support": {"citations": "all"}}
         config = Config.model_validate({**settings, "run": {"out": made}})
-        topics = theirs.judged_topics()
+        topics = theirs.list_judged_topics()
         of_data = {"topic_ids": topics, "run_ids": list(theirs.runs), "not_made": []}
         of_config = config.model_dump(mode="json", by_alias=True)
         hashes = {str(path): hash_file(path) for paths in tool.files.values() for path in paths}

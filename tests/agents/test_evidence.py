@@ -93,7 +93,7 @@ class Carries(SupportJudge):
         super().__init__("lexical")
         self.lost, self.full = lost, full
 
-    async def judged(self, items: Any, topic_id: str | None = None) -> Any:
+    async def judge_items(self, items: Any, topic_id: str | None = None) -> Any:
         text = items[0]["passage"]
         if any(text == p.text for p in PASSAGES if p.id in self.lost):
             raise JudgeError(Reason.REFUSED, "no")
@@ -129,8 +129,8 @@ def test_nothing_is_not_found_where_a_search_failed():
 
 def test_a_full_label_without_a_quote_is_no_suggestion():
     class Quoteless(Carries):
-        async def judged(self, items: Any, topic_id: str | None = None) -> Any:
-            [verdict], calls = await super().judged(items)
+        async def judge_items(self, items: Any, topic_id: str | None = None) -> Any:
+            [verdict], calls = await super().judge_items(items)
             return [verdict._replace(evidence=())], calls
 
     assert sought(agent_over("right", "wrong", support=Quoteless())).reason is Reason.UNGROUNDED
@@ -162,10 +162,10 @@ def test_a_passage_that_the_answer_names_and_a_search_finds_is_judged_once():
 class InPart(Carries):
     """Says `partial` of a whole sentence; of what is shorter it gives no label, or `none`."""
 
-    async def judged(self, items: Any, topic_id: str | None = None) -> Any:
+    async def judge_items(self, items: Any, topic_id: str | None = None) -> Any:
         if items[0]["sentence"] == TWO_CLAIMS:
             return [Verdict("partial")], ()
-        return await super().judged(items)
+        return await super().judge_items(items)
 
 
 TWO_CLAIMS = f"{SENTENCE[:-1]}, and it was painted red in 1950."
@@ -205,10 +205,10 @@ class Fails(AnswerabilityGrader):
 
     passage = ""
 
-    async def judged(self, items: Any, topic_id: str | None = None) -> Any:
+    async def judge_items(self, items: Any, topic_id: str | None = None) -> Any:
         if items[0]["context"] == RESEARCHER_PASSAGES[self.passage]:
             raise JudgeError(Reason.REFUSED, "no")
-        return await super().judged(items, topic_id)
+        return await super().judge_items(items, topic_id)
 
 
 def outcome_of(failing: str = "", **given: Any) -> Judged | Unjudged:

@@ -144,10 +144,10 @@ def test_used_up_calls_end_the_search_and_what_was_verified_stands() -> None:
 
 def test_a_judgement_that_fails_ends_the_item_and_is_no_missing_nugget() -> None:
     class Refuses(SupportJudge):
-        async def judged(self, items: Any, topic_id: str | None = None) -> Any:
+        async def judge_items(self, items: Any, topic_id: str | None = None) -> Any:
             if "dampers" in items[0]["sentence"]:
                 raise JudgeError(Reason.REFUSED, "no")
-            return await super().judged(items, topic_id)
+            return await super().judge_items(items, topic_id)
 
     searcher = NuggetSearcher(CORPUS, model="lexical", judges={"support": Refuses("lexical")})
     outcome = run_sync(searcher.outcome(topic_id="t", question=QUESTION, start=[]))

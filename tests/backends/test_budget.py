@@ -100,7 +100,7 @@ def test_a_limit_that_the_real_spending_fits_into_refuses_nothing(
     budget = Budget(**{limit: spent + one})
     outcomes = ask_many(open_gateway(budget=budget, **settings), support, 40)
     assert not reasons(outcomes)
-    assert budget.counted()[limit] == pytest.approx(spent)
+    assert budget.count_by_limit()[limit] == pytest.approx(spent)
     assert not budget.reached
     assert 1 < model_server.max_in_flight < 40  # not all of them were let out at once
 
@@ -116,7 +116,7 @@ def test_while_requests_wait_for_room_a_limit_is_not_passed(
     settings = {"price": PRICE, "max_tokens": 50, "concurrency": 20, "retries": 0}
     outcomes = ask_many(open_gateway(budget=budget, **settings), support, 60)
     assert Reason.BUDGET in reasons(outcomes)
-    assert 0.75 * most < budget.counted()[limit] <= most
+    assert 0.75 * most < budget.count_by_limit()[limit] <= most
 
 
 def test_those_that_wait_for_room_are_served_in_order_and_one_that_gives_up_holds_up_nobody():
@@ -272,7 +272,7 @@ def test_a_failed_request_gives_its_estimate_back(model_server, open_gateway, su
     budget = Budget(max_tokens=2000)
     outcomes = ask_many(open_gateway(budget=budget), support, 30)
     assert Reason.ERROR in reasons(outcomes)
-    assert budget.counted() == {"max_calls": 30, "max_tokens": 0, "max_cost": 0}
+    assert budget.count_by_limit() == {"max_calls": 30, "max_tokens": 0, "max_cost": 0}
 
 
 def completion(prompt: int, cached: int, reply: int, text: str = "") -> Completion:
@@ -359,9 +359,9 @@ def test_what_is_under_way_is_claimed_anew_when_a_longer_reply_comes():
     budget.learn({"judge": Seen(n=2**19, longest=10, densest=0.25)})  # a long one: one token each
     for _ in range(100):
         budget.reserve(one)
-    assert budget.counted()["max_tokens"] == 100 * (100 + 10 + 1)
+    assert budget.count_by_limit()["max_tokens"] == 100 * (100 + 10 + 1)
     budget.settle(one, completion(25, 0, 5000))
-    assert budget.counted()["max_tokens"] == 5025 + 99 * (100 + 5000 + 1)
+    assert budget.count_by_limit()["max_tokens"] == 5025 + 99 * (100 + 5000 + 1)
 
 
 def test_a_reply_that_is_longer_than_was_asked_for_counts_for_the_next():
@@ -396,8 +396,8 @@ def test_what_an_endpoint_does_not_tell_counts_by_an_estimate_and_has_no_price(r
     one = need(budget, 300, Price(input=1, output=1), most=100)
     budget.reserve(one)
     budget.settle(one, reply)
-    assert budget.counted()["max_tokens"] == counted
-    assert budget.counted()["max_cost"] == pytest.approx(counted / 1e6)
+    assert budget.count_by_limit()["max_tokens"] == counted
+    assert budget.count_by_limit()["max_cost"] == pytest.approx(counted / 1e6)
     assert budget.usage.tokens == reply.prompt_tokens + reply.completion_tokens
     assert (budget.usage.known_cost is None) == (counted != 80)
 
@@ -408,7 +408,7 @@ def test_a_request_without_a_reply_counts_where_it_may_be_billed(billed, counted
     one = need(budget, 300, most=100)
     budget.reserve(one)
     budget.settle(one, None, billed)
-    assert budget.counted()["max_tokens"] == counted
+    assert budget.count_by_limit()["max_tokens"] == counted
 
 
 def test_a_request_that_timed_out_is_counted_and_one_that_never_left_is_not(
@@ -418,11 +418,11 @@ def test_a_request_that_timed_out_is_counted_and_one_that_never_left_is_not(
     model_server.faults = lambda index, body: Hang(5)
     late = Budget(max_tokens=10_000)
     ask_many(open_gateway(budget=late, timeout_s=0.1, **settings), support, 2)
-    assert late.counted()["max_tokens"] > 2 * (200 + 50)
+    assert late.count_by_limit()["max_tokens"] > 2 * (200 + 50)
     never = Budget(max_tokens=10_000)
     nowhere = open_gateway(budget=never, api_base="http://127.0.0.1:9/v1", **settings)
     ask_many(nowhere, support, 2)
-    assert never.counted()["max_tokens"] == 0
+    assert never.count_by_limit()["max_tokens"] == 0
 
 
 # --- which price
@@ -476,7 +476,7 @@ def test_what_reaches_a_limit_exactly_is_asked_and_what_passes_it_is_not(limit, 
         budget.reserve(one)
     for _ in range(2):
         budget.settle(one, completion(MILLION, 0, 0))
-    assert budget.counted()[limit] == most
+    assert budget.count_by_limit()[limit] == most
     with pytest.raises(JudgeError, match=f"{limit} {most} reached"):
         budget.reserve(need(budget, 1, price))
 
@@ -489,7 +489,7 @@ def test_what_floats_leave_over_of_claims_keeps_nobody_waiting():
         budget.reserve(each)
     for each in needs:
         budget.settle(each, None)
-    assert budget.counted()["max_cost"] == 0
+    assert budget.count_by_limit()["max_cost"] == 0
     all_of_it = need(budget, 4 * MILLION, Price(input=0.61, output=0))
     run_sync(asyncio.wait_for(budget.room(all_of_it), timeout=5))
     budget.reserve(all_of_it)

@@ -234,7 +234,7 @@ def test_limits_are_kept(size, at_once, mode, open_gateway, support, model_serve
     assert spent <= allowed
     if mode in ("plain", "bad replies"):  # of what is left one more would have been too much
         assert allowed - spent < 3 * bill.one(limit) + allowed / 10
-    assert budget.counted()[limit] >= spent * 0.999
+    assert budget.count_by_limit()[limit] >= spent * 0.999
     assert budget.reached.startswith(limit)
 
 
@@ -261,7 +261,7 @@ def test_a_server_that_tells_no_usage_is_bounded_too(at_once, open_gateway, supp
     ask_many(open_gateway(budget=budget, concurrency=at_once), support, 256)
     characters = sum(len(str(request.body)) for request in model_server.requests)
     assert 10 < len(model_server.requests) < 40
-    assert characters / 4 < budget.counted()["max_tokens"] <= 20_000
+    assert characters / 4 < budget.count_by_limit()["max_tokens"] <= 20_000
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ def test_the_figures_are_those_of_the_file_on_the_test_topics(judge, examples):
     read = examples()
     result = fit_and_test(judge, read, settings(resamples=50))
     test = [item for item in read.items if item.topic_id in topics_tested(result)]
-    fitted = judge.fitted(JudgeFile.model_validate_json(result.file.text()))
+    fitted = judge.copy_with_fit(JudgeFile.model_validate_json(result.file.text()))
     truth = [item.label for item in test]
     for side, by in (("before", judge), ("after", fitted)):
         given = [str(by(**item.inputs).verdict) for item in test]
@@ -188,7 +188,7 @@ def test_probabilities_are_measured_on_the_test_topics(judge, examples):
 def test_a_judge_fitted_before_is_what_before_means_and_its_correction_is_replaced(judge, examples):
     read = examples()
     first = fit_and_test(judge, read, settings("threshold"))
-    again = fit_and_test(judge.fitted(first.file), read, settings("threshold"))
+    again = fit_and_test(judge.copy_with_fit(first.file), read, settings("threshold"))
     figures = again.report["figures"]["kappa"]
     assert figures["before"]["value"] == first.report["figures"]["kappa"]["after"]["value"]
     assert figures["difference"]["value"] == 0
@@ -286,7 +286,7 @@ def test_a_judge_file_names_the_topics_whose_labels_are_in_it(judge, refit_examp
 
 
 def test_the_same_split_again_is_fine_and_another_is_refused(judge, refit_examples):
-    before = judge.fitted(fit(judge, refit_examples).file)
+    before = judge.copy_with_fit(fit(judge, refit_examples).file)
     fit(before, refit_examples)
     for other in ({"seed": 1}, {"folds": 3}):
         with pytest.raises(InputError, match=r"fitted to labels of .* which would be tested on"):
@@ -297,7 +297,7 @@ def test_demos_of_an_earlier_fit_keep_their_topics_in_the_next_file(judge, refit
     first = fit(judge, refit_examples)
     prompt = FittedPrompt(instructions="Go by the passage.")
     file = first.file.model_copy(update={"prompts": {"judge": prompt}, "fitted_on": ("other",)})
-    again = fit(judge.fitted(file), refit_examples)
+    again = fit(judge.copy_with_fit(file), refit_examples)
     assert again.file.prompts == {"judge": prompt}
     assert set(again.file.fitted_on) == {*first.file.fitted_on, "other"}
 
@@ -391,7 +391,7 @@ def test_a_correction_goes_with_the_prompt_whose_scores_it_was_fitted_to(
     judge, prompt_parts_examples, searched
 ):
     earlier = fit_and_test(judge, prompt_parts_examples, Settings(method="threshold", resamples=0))
-    fitted = judge.fitted(earlier.file)
+    fitted = judge.copy_with_fit(earlier.file)
     assert fitted.correction is not None
     searched(FittedPrompt(instructions="Look."))
     new = prompt_fit(fitted, prompt_parts_examples)

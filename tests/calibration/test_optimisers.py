@@ -67,7 +67,7 @@ def test_it_finds_the_better_prompt_and_held_out_agreement_rises(method, server,
     else:
         assert prompt.instructions == judge.judge.signature.instructions
         assert prompt.demos
-    fitted = judge.fitted(judge_file(judge, result))
+    fitted = judge.copy_with_fit(judge_file(judge, result))
     assert kappa(fitted) > before + 0.3
 
     rows = [
@@ -269,7 +269,7 @@ from pathlib import Path
 from nuggetjudge.judges.fitted import read_judge_file
 from stamped_judge import labels_of, support_judge
 judge = support_judge(sys.argv[1])
-print(*labels_of(judge.fitted(read_judge_file(Path(sys.argv[2])))))
+print(*labels_of(judge.copy_with_fit(read_judge_file(Path(sys.argv[2])))))
 """
 
 
@@ -341,7 +341,7 @@ def test_a_judge_file_judges_as_found_in_a_process_that_cannot_unpickle(method, 
     file = judge_file(judge, search(judge, method))
     (tmp_path / "judge.json").write_text(file.text(), encoding="utf-8")
     server.clear()
-    expected = labels_of(judge.fitted(file))
+    expected = labels_of(judge.copy_with_fit(file))
     bodies = [request.body for request in server.requests]
     server.clear()
     command = [

@@ -165,7 +165,7 @@ def test_a_judge_of_ones_own_is_fitted_by_its_yaml_file(tmp_path):
 def test_the_fitted_judge_gives_the_labels_that_were_measured(labels, tmp_path):
     out = tmp_path / "support.json"
     report = nj.calibrate(labels, "support", "threshold", out=out, resamples=0).report
-    judge = SupportJudge(model="lexical").fitted(read_judge_file(out))
+    judge = SupportJudge(model="lexical").copy_with_fit(read_judge_file(out))
     test = [row for row in ROWS if row["topic_id"] in report["topics"][0]["test"]]
     given = [judge(sentence=row["sentence"], passage=row["passage"]).verdict for row in test]
     right = sum(verdict == row["label"] for verdict, row in zip(given, test, strict=True))

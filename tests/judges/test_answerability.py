@@ -155,7 +155,7 @@ def test_numbers_of_a_file_fit_either_form_but_its_prompts_only_their_own():
     cuts = Correction(cuts=(0.8, 0.8, 0.8, 0.8, 0.8))
     file = JudgeFile(model="lexical", words=words, correction=cuts, **parts)
     for window in (1, 15):
-        judge = AnswerabilityGrader("lexical", window=window).fitted(file)
+        judge = AnswerabilityGrader("lexical", window=window).copy_with_fit(file)
         prediction = judge(context="They built it.", questions=[BUILT, QUESTIONS[1]])
         # Three quarters by weight, and "built" and "uilt " of 8 runs.
         assert prediction.scores == pytest.approx([(3 / 4 + 2 / 8) / 2, 0.0])
@@ -163,9 +163,9 @@ def test_numbers_of_a_file_fit_either_form_but_its_prompts_only_their_own():
         assert judge(context=TEXT, question=BUILT).grade == 5
     prompts = {"grade_one": FittedPrompt(instructions="Grade as we do.")}
     file = JudgeFile(model="lexical", prompts=prompts, **parts)
-    assert AnswerabilityGrader("lexical").fitted(file).fitted_prompts == prompts
+    assert AnswerabilityGrader("lexical").copy_with_fit(file).fitted_prompts == prompts
     with pytest.raises(ValueError, match="a prompt for 'grade_one', the judge asks grade_each"):
-        AnswerabilityGrader("lexical", window=15).fitted(file)
+        AnswerabilityGrader("lexical", window=15).copy_with_fit(file)
 
 
 def pairs(n_questions, n_texts):

@@ -151,7 +151,7 @@ def test_a_failed_adjudicator_leaves_no_label(jury, says, member):
 
 
 def test_every_call_of_every_member_is_counted(jury):
-    outcomes, calls = run_sync(jury().judged([ASKED]))
+    outcomes, calls = run_sync(jury().judge_items([ASKED]))
     assert [call.model.partition(":")[0] for call in calls] == ["a", "b", "c"]
     verdicts, total = run_sync(jury().verdicts([ASKED]))
     assert verdicts == outcomes
@@ -402,7 +402,7 @@ def test_the_unsure_items_of_a_window_are_verified_one_by_one(
     )
     item = {"context": "Fish sleep. Boats wait."}
     asked = [{**item, "question": f"What do boats do {n}?"} for n in range(3)]
-    verdicts, calls = run_sync(judge.judged(asked))
+    verdicts, calls = run_sync(judge.judge_items(asked))
     assert [verdict.label for verdict in verdicts] == ["0", "4", "5"]
     assert [bool(verdict.votes) for verdict in verdicts] == [False, True, False]
     assert len(calls) == len(verified_server.requests) == 2

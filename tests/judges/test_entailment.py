@@ -314,7 +314,7 @@ def test_a_fitted_judge_keeps_its_quotes(served):
         model=model.model,
         correction=cuts,
     )
-    judge = EntailmentJudge(model, window=10).fitted(file)
+    judge = EntailmentJudge(model, window=10).copy_with_fit(file)
     prediction = judge(response=RESPONSE, key_points=POINTS)
     assert prediction.verdicts == ["yes", "no", "no"]
     assert prediction.are_quoted == [True, False, None]

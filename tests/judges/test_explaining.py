@@ -226,7 +226,7 @@ def test_fitted_reordered_and_weighed_labels_keep_their_reasons():
             logprobs=True,
             prompts={"judge": prompt}, correction=Correction(cuts=(0.2, 0.55)),
         )  # fmt: skip
-        judge = with_label_order(judge.fitted(file), ("full", "none", "partial"))
+        judge = with_label_order(judge.copy_with_fit(file), ("full", "none", "partial"))
         prediction = judge(sentence="s", passage=TEXT)
         system = server.requests[0].body["messages"][0]["content"]
         [example] = [m for m in server.requests[0].body["messages"] if m["role"] == "assistant"]

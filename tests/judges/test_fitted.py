@@ -326,7 +326,7 @@ def refuse(*args, **options):
     raise AssertionError("pickle was used")
 pickle.load = pickle.loads = pickle.Unpickler = refuse
 from nuggetjudge.judges import SupportJudge, read_judge_file
-judge = SupportJudge(model="lexical").fitted(read_judge_file(Path(sys.argv[1])))
+judge = SupportJudge(model="lexical").copy_with_fit(read_judge_file(Path(sys.argv[1])))
 print(judge(sentence="tides turn", passage="the tides turn twice").verdict)
 """
 
@@ -363,13 +363,13 @@ def test_a_file_loads_in_a_fresh_process_that_blocks_pickle(tmp_path):
 
 def test_a_fitted_judge_has_the_prompt_the_words_and_the_correction_of_its_file():
     judge = SupportJudge(model="lexical")
-    fitted = judge.fitted(FILE)
+    fitted = judge.copy_with_fit(FILE)
     assert fitted.judge.signature.instructions == "Judge »strictly«.\nIndeed."
     assert (fitted.correction, fitted.fitted_words) == (CORRECTION, {"tide": 1.5})
     assert judge.correction is None
     assert judge.judge.signature.instructions != fitted.judge.signature.instructions
     heavy = {"sentence": "tide wall", "passage": "the wall"}
-    plain = judge.fitted(FILE.model_copy(update={"words": None, "correction": None}))
+    plain = judge.copy_with_fit(FILE.model_copy(update={"words": None, "correction": None}))
     assert plain(**heavy).score != fitted(**heavy).score
 
 
@@ -394,12 +394,12 @@ REFUSED = {
 def test_a_file_for_something_else_is_refused(tmp_path, changes, what):
     file = read_judge_file(written(tmp_path, **changes))
     with pytest.raises(ValueError, match=what):
-        SupportJudge(model="lexical").fitted(file)
+        SupportJudge(model="lexical").copy_with_fit(file)
 
 
 def test_prompts_alone_serve_any_model():
     file = FILE.model_copy(update={"model": "openai/gpt-4o", "correction": None, "words": None})
-    assert SupportJudge(model="lexical").fitted(file).fitted_prompts == FILE.prompts
+    assert SupportJudge(model="lexical").copy_with_fit(file).fitted_prompts == FILE.prompts
 
 
 BROKEN = {
@@ -481,6 +481,6 @@ def test_cuts_for_log_probability_scores_are_refused_by_a_judge_without_them():
         logprobs=True,
         correction=Correction(cuts=(0.3, 0.6)),
     )
-    assert sure.fitted(file).correction == file.correction
+    assert sure.copy_with_fit(file).correction == file.correction
     with pytest.raises(ValueError, match="fitted with log-probabilities, this model is asked with"):
-        plain.fitted(file)
+        plain.copy_with_fit(file)

@@ -109,7 +109,7 @@ def test_a_jury_of_it_is_shown_sub_narratives_and_titles():
     members = {name: NarrativeRelevanceJudge("lexical") for name in "ab"}
     assert Jury(members).optional == ("sub_narratives", "title")
     verdicts, calls = run_sync(
-        Jury({name: PartwiseRelevanceJudge("lexical") for name in "ab"}).judged(
+        Jury({name: PartwiseRelevanceJudge("lexical") for name in "ab"}).judge_items(
             [{"question": "q", "passage": PASSAGE, "sub_narratives": number_texts(NAMES[:2])}]
         )
     )

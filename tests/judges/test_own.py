@@ -64,7 +64,7 @@ def test_without_a_lexical_section_there_is_no_baseline(definition):
     with pytest.raises(JudgeError, match="no lexical baseline; name a model"):
         judge(claim=MOON, source=MOON)
     with pytest.raises(ValueError, match="no lexical score"):
-        judge.weighted_scorer({})
+        judge.make_weighted_scorer({})
 
 
 def test_the_model_reads_the_question_and_the_inputs_and_may_say_the_labels_only(definition):
@@ -131,18 +131,20 @@ def test_a_judge_file_fits_the_version_that_it_was_made_with_alone(definition):
         model="lexical",
         correction=Correction(cuts=(0.9, 0.95)),
     )
-    fitted = judge.fitted(state)
+    fitted = judge.copy_with_fit(state)
     claim = "The moon makes us dream."
     assert [j(claim=claim, source=MOON).label for j in (judge, fitted)] == ["partly", "no"]
     other = OwnJudge(definition("partly: 0.5", "partly: 0.4"), model="lexical")
     with pytest.raises(ValueError, match="fit it again"):
-        other.fitted(state)
+        other.copy_with_fit(state)
 
 
 def test_weights_of_words_move_its_score(definition):
     judge = OwnJudge(definition(), model="lexical")
     inputs = {"claim": "moon kelp", "source": "moon"}
-    scores = [judge.weighted_scorer(w)(inputs)["label"] for w in ({}, {"moon": 3.0, "kelp": 1.0})]
+    scores = [
+        judge.make_weighted_scorer(w)(inputs)["label"] for w in ({}, {"moon": 3.0, "kelp": 1.0})
+    ]
     # Half of the score is the share of words: 1 of 2, then 3 of 4; the letters stay as they are.
     assert scores[1] - scores[0] == pytest.approx((0.75 - 0.5) / 2)
 

@@ -13,7 +13,7 @@ from typing import get_args
 
 import pytest
 
-from nuggetjudge.backends.adapter import data_of, split_settings
+from nuggetjudge.backends.adapter import read_message_data, split_settings
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges.table import BUILT_IN
 
@@ -133,7 +133,7 @@ def test_the_endpoint_gets_the_approved_messages_and_schema(case, baseline_serve
     body = baseline_server.requests[0].body
     prompt = judge.prompt(case.predictor)
     form = body["response_format"]["json_schema"]
-    data = data_of(body["messages"][-1]["content"])
+    data = read_message_data(body["messages"][-1]["content"])
     assert body["messages"][:-1] == prompt.of(data).fixed
     assert form["schema"] == prompt.schema(prompt.shape(data))
     assert form["strict"] is True

@@ -233,7 +233,7 @@ def test_a_list_of_people_is_a_worked_example_that_the_judge_can_be_shown(kind):
     fields = getattr(judge, judge.predictor).signature.fields
     assert example.keys() == fields.keys()
     prompt = FittedPrompt(instructions="List it all.", demos=(example,))
-    fitted = judge.fitted(file_of(judge, prompts={judge.predictor: prompt}))
+    fitted = judge.copy_with_fit(file_of(judge, prompts={judge.predictor: prompt}))
     messages = fitted.prompt(judge.predictor).fixed
     assert "List it all." in messages[0]["content"]
     assert [message["role"] for message in messages[1:]] == ["user", "assistant"]
@@ -260,7 +260,7 @@ def test_what_it_makes_is_what_a_run_keeps(kind):
     inputs = {"question": "Why did the dam of Sennick break?", "report": text, "answer": text}
     inputs |= {"passages": [text], "documents": [text], "n": 2}
     judge = kind("lexical")
-    made = run_sync(judge.made(**{name: inputs[name] for name in judge.made_from}))
+    made = run_sync(judge.make_texts(**{name: inputs[name] for name in judge.made_from}))
     assert made
     assert all(isinstance(each, str) and each for each in made)
 
@@ -286,7 +286,7 @@ def test_what_it_makes_is_what_a_run_keeps(kind):
 def test_a_file_that_does_not_fit_is_refused(changes, message):
     judge = Nuggetizer("lexical")
     with pytest.raises(ValueError, match=message):
-        judge.fitted(file_of(judge, **changes))
+        judge.copy_with_fit(file_of(judge, **changes))
 
 
 def test_importance_is_corrected_as_any_judge_of_items_but_not_by_topic():
@@ -301,7 +301,7 @@ def test_importance_is_corrected_as_any_judge_of_items_but_not_by_topic():
     )
     asked = {"question": "Why did the dam break?", "nuggets": ["The dam broke.", "It rained."]}
     assert judge(**asked).importance == ["vital", "okay"]
-    assert judge.fitted(strict)(**asked).importance == ["okay", "okay"]
+    assert judge.copy_with_fit(strict)(**asked).importance == ["okay", "okay"]
     by_topic = strict.model_copy(update={"correction": Correction(cuts=(0.5,), topics={"t": 1.0})})
     with pytest.raises(ValueError, match="without topic ids"):
-        judge.fitted(by_topic)
+        judge.copy_with_fit(by_topic)

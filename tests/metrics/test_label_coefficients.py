@@ -149,7 +149,7 @@ def test_two_sides_are_two_annotators_and_missing_labels_make_no_pair(seed):
     both = [(x, y) for x, y in zip(one, other, strict=True) if x is not None and y is not None]
     truth, judged = [x for x, _ in both], [y for _, y in both]
     of_pairs = sum_pairs(count_confusion(one, other, scale))
-    of_items = sum_items(label_counts([truth, judged], scale)).drawn(np.ones(1, np.int64))
+    of_items = sum_items(label_counts([truth, judged], scale)).draw_samples(np.ones(1, np.int64))
     for name, sums in vars(of_items).items():
         assert getattr(of_pairs, name) == pytest.approx(sums), name
     assert cohen_kappas(one, other, scale) == agreement(truth, judged, scale).cohen_kappa
@@ -207,7 +207,7 @@ def test_figures_of_several_annotators_are_those_of_the_samples_written_out(item
     topics, *ratings = zip(*items, strict=True)
     sample = resampling(topics, resamples=4)
     sums = sum_items(label_counts(ratings, SCALE), sample.topic_of, sample.n_topics)
-    shared = of.compute_item_figures(sums.drawn(sample.draws))
+    shared = of.compute_item_figures(sums.draw_samples(sample.draws))
     each = [sum(label is not None for label in item[1:]) for item in items]
     commonest = max((n for n in each if n > 1), key=lambda n: (each.count(n), n), default=0)
     for i in range(4):

@@ -44,10 +44,10 @@ def test_a_value_may_be_without_bounds_only_while_something_is_missing():
 
 def test_what_is_missing_beside_a_value_widens_it_and_is_counted():
     half = Value(0.5, 2, 1, 0.25, 0.75)
-    assert half.widened(IN_0_TO_1, 3) == Value(0.5, 2, 4, 0.0, 1.0)
-    assert half.widened((0.3, 0.6), 0) == half  # never narrower
-    assert half.widened(None, 1) == Value(0.5, 2, 2, None, None)
-    assert Value(None, 0, 0, None, None).widened(IN_0_TO_1, 1) == not_made()
+    assert half.widen(IN_0_TO_1, 3) == Value(0.5, 2, 4, 0.0, 1.0)
+    assert half.widen((0.3, 0.6), 0) == half  # never narrower
+    assert half.widen(None, 1) == Value(0.5, 2, 2, None, None)
+    assert Value(None, 0, 0, None, None).widen(IN_0_TO_1, 1) == not_made()
 
 
 UNJUDGED = Value(None, n=0, n_unjudged=3, low=0.0, high=1.0)

@@ -181,7 +181,7 @@ def test_parts_of_a_budget_share_its_limit_and_count_what_is_their_own():
     assert get_amount(one) == Amount(calls=1, tokens=1500, cost=0.002)
     assert get_amount(two).calls == 2
     assert get_amount(whole) == Amount(calls=3, tokens=1500, cost=0.002)
-    assert two.counted()["max_tokens"] > 1500
+    assert two.count_by_limit()["max_tokens"] > 1500
 
 
 def test_what_calls_under_way_are_expected_to_take_is_not_promised_again():

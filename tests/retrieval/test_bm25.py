@@ -175,7 +175,7 @@ def ranked_ids(scores, sizes, hits, **options):
         best.add(row, scores[:, row : row + size])
         row += size
     names = [f"p{i}" for i in range(scores.shape[1])]
-    return [[one.passage_id for one in ranked] for ranked in best.ranked(names, **options)]
+    return [[one.passage_id for one in ranked] for ranked in best.make_rankings(names, **options)]
 
 
 def test_the_best_rows_come_first_and_equal_ones_in_their_order():

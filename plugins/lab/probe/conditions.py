@@ -327,7 +327,7 @@ def without_schema(judge: ItemJudge) -> str:
 def with_schema(judge: ItemJudge, form: str) -> ItemJudge:
     """A copy of the judge whose reply schema is sent in another form, or not ("none")."""
     changed: ItemJudge = judge.deepcopy()
-    changed.backend = get_backend(judge).varied(reply_schema=form)
+    changed.backend = get_backend(judge).copy_with(reply_schema=form)
     return changed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....backends.adapter import BINDING, WARNING, data_of
+from ....backends.adapter import BINDING, WARNING, read_message_data
 from ....backends.gateway import Backend, Reply
 from ....backends.prompt import Prompt
 from ....judges import ItemJudge
@@ -84,7 +84,7 @@ def _lines(value: Any) -> str:
 def _plain(message: Mapping[str, str]) -> str:
     content = message["content"]
     if message["role"] == "user":  # of a worked example
-        return as_text(data_of(content))
+        return as_text(read_message_data(content))
     return content.replace(f"{BINDING}\n", "").replace(WARNING, "Inputs:")
 
 
@@ -103,9 +103,9 @@ class _Unfenced:
             self._prompts[prompt] = PlainPrompt(prompt)
         return await self._guarded.ask(self._prompts[prompt], inputs, replicate)
 
-    def varied(self, **settings: Any) -> Backend:
-        """See Backend.varied."""
-        return _Unfenced(self._guarded.varied(**settings))
+    def copy_with(self, **settings: Any) -> Backend:
+        """See Backend.copy_with."""
+        return _Unfenced(self._guarded.copy_with(**settings))
 
     async def aclose(self) -> None:
         """See Backend.aclose."""

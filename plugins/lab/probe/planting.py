@@ -182,7 +182,7 @@ def plant(
             maker = (
                 JudgedAnswer(*parts) if form.wrote == "source" else JudgedCitation(*parts, titles)
             )
-            case = maker.planted(fault)
+            case = maker.plant_fault(fault)
             if case is not None and (key := _key(case)) not in keys:
                 keys.add(key)
                 cases.append(case)
@@ -228,7 +228,7 @@ class JudgedAnswer:
         """The sentences of the answer."""
         return split_parts(self.items[0].inputs[self.form.source])
 
-    def planted(self, fault: str) -> Case | None:
+    def plant_fault(self, fault: str) -> Case | None:
         makers: dict[str, Callable[[], _Change | None]] = {
             "negation": self._negation,
             "omission": self._omission,
@@ -387,7 +387,7 @@ class JudgedCitation:
     rng: np.random.Generator
     titles: Mapping[str, Mapping[str, str]]
 
-    def planted(self, fault: str) -> Case | None:
+    def plant_fault(self, fault: str) -> Case | None:
         """The item of a call with this fault in it; None where it is not certain."""
         [item] = self.items
         target, source = item.inputs[self.form.target], item.inputs[self.form.source]

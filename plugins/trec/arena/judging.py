@@ -98,7 +98,7 @@ async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting,
 
     by_meeting = {}
     stage = labels(STAGE, run.judge_set, JUDGE, items, total=2 * len(meetings))
-    async with run.session.judged(stage, run.results) as outcome:
+    async with run.session.judge_stage(stage, run.results) as outcome:
         for meeting, both, forfeit in battles():
             verdicts = [make_rows(outcome(item), 1)[0] for item in both]
             by_meeting[meeting] = _battle(meeting, verdicts, forfeit)

@@ -52,7 +52,7 @@ async def judge_answers(run: Run, lists: Mapping[str, QuestionList], support: La
     work = _Work(run, lists)
     stage = labels(STAGE, run.judge_set, JUDGE, work.items)
     results = run.results
-    async with run.session.judged(stage, results) as outcome:
+    async with run.session.judge_stage(stage, results) as outcome:
         with results.open(LISTS) as rows:
             for question_list in lists.values():
                 rows.write(question_list_row(question_list))

@@ -188,7 +188,7 @@ class Argue(Program):
             ((row.topic_id, row.run_id, row.question_id), row.run_id, row.label, None)
             for row in read_answered(folder.need(ANSWERED), folder.problems)
         ]
-        counted = folder.counted((cell[0] for cell, *_ in cells), LEFT_OUT)
+        counted = folder.list_counted((cell[0] for cell, *_ in cells), LEFT_OUT)
         return equal_items(cells, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:

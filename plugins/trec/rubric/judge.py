@@ -68,7 +68,7 @@ class CriterionJudge(ItemJudge):
     examples: Mapping[str, str | list[str]] = {
         "criterion": ["Says at which temperature water is densest", "Mentions salt water"]
     }
-    required_text = staticmethod(lexical.required_text)
+    required_text = staticmethod(lexical.find_required_text)
     quotable: Mapping[str, str] = {"response": "criterion"}
     listed, listing = "criterion", "criteria"
     predictor, output = "grade", "verdicts"

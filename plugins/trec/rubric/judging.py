@@ -51,7 +51,7 @@ async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
 
     stage = makes("rubrics", ("rubric_writer",), make, items, made=MADE, settings={"n": n})
     rubrics: dict[str, Rubric | None] = {}
-    for ids, made in await run.session.made(stage, run.results):
+    for ids, made in await run.session.make_stage(stage, run.results):
         topic = collection.topics[ids["topic_id"]]
         rubric = None if made is None else _rubric(topic.id, topic.text, made)
         rubrics[topic.id] = rubric

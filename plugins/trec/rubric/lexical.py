@@ -30,7 +30,7 @@ _SAYS = re.compile(
 WEIGHT = 1  # of a criterion that a rule writes
 
 
-def required_text(criterion: str) -> str:
+def find_required_text(criterion: str) -> str:
     """A criterion without the words before what an answer is to say; all where there are none.
 
     >>> required_text("The response states that the dam broke in 1976.")
@@ -41,7 +41,7 @@ def required_text(criterion: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def wanted_words(criterion: str) -> frozenset[str]:
+def find_wanted_words(criterion: str) -> frozenset[str]:
     """The content words that an answer has to hold; all where nothing else is left."""
     return content_words(criterion) - _ABOUT or content_words(criterion)
 
@@ -80,7 +80,7 @@ def write_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shares(inputs: Mapping[str, Any]) -> dict[str, float]:
     words = content_words(inputs["response"])
-    return {key: recall(wanted_words(text), words) for key, text in inputs["criteria"].items()}
+    return {key: recall(find_wanted_words(text), words) for key, text in inputs["criteria"].items()}
 
 
 def _grade(share: float) -> CriterionMatch:

@@ -234,7 +234,7 @@ class RubricGrading(Program):
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
             collected.topics[topic_id] = None
             collected.add((topic_id, run_id, ""), run_id, None, None, {"worth": 1.0})
-        counted = {"worth": folder.counted(collected.topics, LEFT_OUT)}
+        counted = {"worth": folder.list_counted(collected.topics, LEFT_OUT)}
         families = dict.fromkeys(gains, "worth")
         return collected.items(
             "rubric", CRITERION_KIND.labels, CRITERION_KIND.key, families, gains, counted

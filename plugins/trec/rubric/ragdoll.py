@@ -31,7 +31,7 @@ MAX_WEIGHT = 5  # it rounds weights, cuts them there, and drops those that are n
 _WORDS = {label: word for word, label in VERDICTS.items()}
 
 
-def graded(line: Line) -> Iterator[CriterionVerdict]:
+def read_graded(line: Line) -> Iterator[CriterionVerdict]:
     """The verdicts of a graded answer; another word than its three is not judged, and mentioned."""
     topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
     items = line.objects("criteria")

@@ -40,7 +40,7 @@ class RubricCell:
         scores = rubric_scores([verdict.label for verdict in self.verdicts], weights)
         if EXPECTED in measures:
             gains = [_get_expected(verdict) for verdict in self.verdicts]
-            scores[EXPECTED] = clipped(compute_weighted_rubric(gains, weights))
+            scores[EXPECTED] = clip(compute_weighted_rubric(gains, weights))
         return {name: scores.get(name, scores["rubric"]) for name in measures}
 
 
@@ -103,8 +103,8 @@ def rubric_scores(labels: Sequence[str | None], weights: Sequence[float]) -> dic
     strict = [_gain(label, CRITERION_GAINS_STRICT) for label in labels]
     whole = compute_weighted_rubric(gains, weights)
     scores = {
-        "rubric": clipped(whole),
-        "rubric_strict": clipped(compute_weighted_rubric(strict, weights)),
+        "rubric": clip(whole),
+        "rubric_strict": clip(compute_weighted_rubric(strict, weights)),
     }
     if any(weight < 0 for weight in weights):
         positive = [i for i, weight in enumerate(weights) if weight > 0]
@@ -152,10 +152,10 @@ def compute_weighted_rubric(gains: Sequence[float | None], weights: Sequence[flo
     return Value(value, n=len(judged), n_unjudged=len(missing), low=low, high=high)
 
 
-def clipped(value: Value) -> Value:
+def clip(value: Value) -> Value:
     """The same with value and bounds moved into [0, 1].
 
-    >>> clipped(Value(-0.5, n=2, n_unjudged=0, low=-0.5, high=-0.5)).value
+    >>> clip(Value(-0.5, n=2, n_unjudged=0, low=-0.5, high=-0.5)).value
     0.0
     """
     if value.low is None or value.high is None:

@@ -45,7 +45,7 @@ def verdicts_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Criterion
     seen: dict[tuple[str, str, str], CriterionLabel | None] = {}
     for line in lines:
         if "criteria" in line.row:
-            verdicts = ragdoll_rubrics.graded(line)
+            verdicts = ragdoll_rubrics.read_graded(line)
         elif "rubric_title" in line.row:
             verdicts = researchrubrics.result(line)
         else:

@@ -114,7 +114,7 @@ class Coverage(Program):
     shown = COVERAGE_MEASURES
     reads = ("question", "context")
 
-    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+    def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
         is_research = config.questions.how == "research" and config.data.questions is None
         return JUDGES if is_research else self.judges
@@ -272,7 +272,7 @@ async def _make_questions(run: Run) -> dict[str, QuestionSet]:
     sets: dict[str, QuestionSet] = {}
     generate = run.judge_set["subquestions"].generate
     stage = makes("questions", ("subquestions",), generate, items, made=list[StrictStr])
-    for ids, made in await run.session.made(stage, run.results):
+    for ids, made in await run.session.make_stage(stage, run.results):
         if made is not None:
             topic_id = ids["topic_id"]
             sets[topic_id] = question_set(topic_id, made)
@@ -324,7 +324,7 @@ async def rate(
         return (item for _, item in windows())
 
     stage = labels(name, session.judge_set, "answerability", items)
-    async with session.judged(stage, results) as outcome:
+    async with session.judge_stage(stage, results) as outcome:
         for window, item in windows():
             topic_id, text_id = item.ids["topic_id"], item.ids["passage_id"]
             of_topic = ratings.setdefault(topic_id, {})
@@ -415,7 +415,7 @@ async def search_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]
     unasked = []
     total = len(collection.topics)
     stage = acts("research", JUDGES, _researcher(run, corpus), items, made=MADE, total=total)
-    made = await run.session.made(stage, results)
+    made = await run.session.make_stage(stage, results)
     with results.open(RESEARCH) as rows:
         for topic_id, of_topic in ((ids["topic_id"], of_topic) for ids, of_topic in made):
             if of_topic is None:

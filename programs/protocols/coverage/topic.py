@@ -169,7 +169,7 @@ class TopicView:
             value = self._alpha_ndcg(context, ideal)
             n_open = self.n_open if ideal is self.required else 0
             if n_open or value.is_unbounded:
-                value = value.widened(find_range(name), n_open)
+                value = value.widen(find_range(name), n_open)
             values[f"{name}@{k}"] = value
         if (density := self._density(covered, ids)) is not None:
             values["density"] = density
@@ -222,7 +222,7 @@ class TopicView:
         And where there is no value: the measure may then be 0/0, and the topic count for nobody.
         """
         return {
-            name: value.widened(find_range(name), n_open)
+            name: value.widen(find_range(name), n_open)
             if n_open or (value.value is None and value.low is not None)
             else value
             for name, value in values.items()
@@ -234,7 +234,7 @@ class TopicView:
             return None
         weight = self.settings.weight
         value = density_value(covered, self.n_answerable, tokens, required, weight)
-        return value.widened(None, self.n_open) if self.n_open else value
+        return value.widen(None, self.n_open) if self.n_open else value
 
     def _tokens(self, ids: Sequence[str]) -> int | None:
         counts = [self._data.tokens.get(name) for name in ids]

@@ -263,7 +263,7 @@ BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:8000/v1"}
 
 
 def user_of(prompt: Prompt, inputs: Any) -> bytes:
-    return prompt.of(inputs).escaped(inputs)
+    return prompt.of(inputs).escape_last_message(inputs)
 
 
 def key(prompt: Prompt = SUPPORT, inputs: Any = INPUTS, replicate: int = 0, **more: Any) -> bytes:

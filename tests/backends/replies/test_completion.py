@@ -253,8 +253,8 @@ def test_other_settings_go_out_and_have_replies_of_their_own(
     open_gateway, ask, cache, model_server
 ):
     gateway = open_gateway(cache=cache)
-    warm = gateway.varied(temperature=1.0)
-    for each in (gateway, warm, gateway, warm, gateway.varied(temperature=1.0)):
+    warm = gateway.copy_with(temperature=1.0)
+    for each in (gateway, warm, gateway, warm, gateway.copy_with(temperature=1.0)):
         ask(each)
     assert [request.body["temperature"] for request in model_server.requests] == [0.0, 1.0]
     assert gateway.config.temperature == 0.0

@@ -141,7 +141,7 @@ def test_gains_of_a_fitted_judge():
     judge = NuggetAssigner("lexical")
     fields = {"judge": judge.name, "version": judge.version, "scale": judge.scale}
     cuts = Correction(cuts=(0.2, 0.9), labels=("no", "some", "all"))
-    judge = judge.fitted(JudgeFile(**fields, model="lexical", correction=cuts))
+    judge = judge.copy_with_fit(JudgeFile(**fields, model="lexical", correction=cuts))
     judge.labels = judge.answer_type = str  # a run takes no labels but the judge's own
     example = dspy.Example(question="q", nuggets=["wind moves decks", "wind moves bees"])
     assert judge.metric()(example, dspy.Prediction(answer=PASSAGE)) == 0.75
@@ -206,7 +206,7 @@ def test_repr(monkeypatch):
     assert repr(judge) == f"NuggetAssigner(model='openai/mock', window=10, {version}"
     fields = {"judge": judge.name, "version": judge.version, "scale": judge.scale}
     state = JudgeFile(**fields, model="openai/mock", correction=Correction(cuts=(0.1, 0.2)))
-    assert "fitted=True" in repr(judge.fitted(state))
+    assert "fitted=True" in repr(judge.copy_with_fit(state))
     judge.set_lm(dspy.LM("openai/other", api_key="sk-very-secret-key"))
     assert "model='openai/other'" in repr(judge)
     assert "secret" not in repr(judge)

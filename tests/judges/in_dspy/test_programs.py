@@ -188,7 +188,7 @@ def test_demos_that_do_not_fit(outputs, what):
     demos = tuple(dict(demo) for demo in judge.assign.demos)
     prompt = FittedPrompt(instructions="Judge.", demos=demos)
     with pytest.raises(ValueError, match=rf"assign\.demos\[1\]: .*{what}"):
-        NuggetAssigner("lexical").fitted(fitted_file(judge, prompts={"assign": prompt}))
+        NuggetAssigner("lexical").copy_with_fit(fitted_file(judge, prompts={"assign": prompt}))
 
 
 def test_demos_of_a_window(baseline_server, model):
@@ -234,7 +234,7 @@ def fitted(judge):
     prompts = {"judge": FittedPrompt(instructions="Judge kindly.", demos=demos)}
     state = {"prompts": prompts if judge.name == "support" else {}, "fitted_on": ("t1",)}
     correction = Correction(cuts=(-1.0,) * n_cuts)
-    return judge.fitted(fitted_file(judge, correction=correction, **state))
+    return judge.copy_with_fit(fitted_file(judge, correction=correction, **state))
 
 
 ASKED = {"sentence": "bees sing", "passage": "wind moves decks"}
@@ -310,7 +310,7 @@ def test_loading_a_state_without_a_fit_takes_it_away():
 
 def test_words_are_saved_too(tmp_path):
     judge = SupportJudge("lexical")
-    weighted = judge.fitted(fitted_file(judge, words={"wind": 5.0, "deck": 1.0}))
+    weighted = judge.copy_with_fit(fitted_file(judge, words={"wind": 5.0, "deck": 1.0}))
     fresh = SupportJudge("lexical")
     fresh.load_state(json.loads(json.dumps(weighted.dump_state())))
     asked = {"sentence": "wind deck", "passage": "wind"}

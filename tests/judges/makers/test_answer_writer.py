@@ -313,7 +313,7 @@ def test_the_examples_of_a_fitted_judge_replace_its_own(kind):
     state = JudgeFile(
         judge=kind.name, version=kind.version, model="any", prompts={kind.predictor: prompt}
     )
-    assert getattr(kind("lexical").fitted(state), kind.predictor).demos == []
+    assert getattr(kind("lexical").copy_with_fit(state), kind.predictor).demos == []
 
 
 def test_each_nugget_is_a_statement_of_at_most_12_words_that_names_its_subject():

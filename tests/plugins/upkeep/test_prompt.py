@@ -171,7 +171,7 @@ def test_a_judge_file_brings_its_instructions_and_examples(judge, sent, tmp_path
     inputs = {"sentence": S, "passage": P}
     (row,) = judge("prompt", "fit.json", *items_of(inputs), "--json").rows
     plain = state.model_copy(update={"words": None})
-    body = sent(lambda model: judges.SupportJudge(model).fitted(plain), **inputs)
+    body = sent(lambda model: judges.SupportJudge(model).copy_with_fit(plain), **inputs)
     assert row["messages"] == body["messages"]
     assert [each["role"] for each in row["messages"]] == ["system", "user", "assistant", "user"]
 

@@ -263,9 +263,9 @@ def test_a_journal_is_no_link(name, tmp_path):
 def test_outcomes_are_counted_by_what_they_stand_for_and_the_missing_listed(tmp_path):
     call = Provenance(model="m", prompt_tokens=5)
     with Results(tmp_path, NAMES) as results:
-        results.judged("a", {"topic_id": "t"}, Judged({}, (call, call)), n=3)
-        results.judged("a", {"topic_id": "u"}, Unjudged(Reason.REFUSED, "no", "raw"), n=2)
-        results.judged("b", {"topic_id": "u"}, Unjudged(Reason.BUDGET, ""))
+        results.count_outcome("a", {"topic_id": "t"}, Judged({}, (call, call)), n=3)
+        results.count_outcome("a", {"topic_id": "u"}, Unjudged(Reason.REFUSED, "no", "raw"), n=2)
+        results.count_outcome("b", {"topic_id": "u"}, Unjudged(Reason.BUDGET, ""))
         assert (results.n_judged["a"], results.n_unjudged["a"]) == (3, 2)
         assert results.tokens["prompt"] == 10
         assert results.reasons == {"refused": 2, "budget": 1}
@@ -282,7 +282,7 @@ def test_outcomes_are_counted_by_what_they_stand_for_and_the_missing_listed(tmp_
 
 def test_of_what_was_not_made_the_largest_share_is_missing_with_all_its_judgements(tmp_path):
     with Results(tmp_path, NAMES) as results:
-        results.judged("a", {"topic_id": "t"}, Judged({}), n=98)
+        results.count_outcome("a", {"topic_id": "t"}, Judged({}), n=98)
         results.not_made("answers", [({"topic_id": "u", "run_id": "a"}, Reason.ERROR)], 3)
         results.not_made("rankings", [({"topic_id": "u"}, Reason.ERROR)], 9)
         assert results.n_unjudged == {"answers": 1, "rankings": 1}

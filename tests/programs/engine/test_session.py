@@ -78,7 +78,7 @@ def judged(tmp_path):
 
         async def go():
             with Results(tmp_path / "out", []) as results:
-                async with session.judged(stage, results) as outcome:
+                async with session.judge_stage(stage, results) as outcome:
                     return [outcome(item) for item in items], results
 
         return asyncio.run(go())
@@ -126,7 +126,7 @@ def test_what_was_made_comes_in_order_by_its_ids_and_none_where_it_was_not(tmp_p
 
     async def go():
         with Results(tmp_path / "out", []) as results:
-            made = await session.made(Stage("some", (), lambda: iter(ITEMS), ask), results)
+            made = await session.make_stage(Stage("some", (), lambda: iter(ITEMS), ask), results)
             return made, results
 
     made, results = asyncio.run(go())

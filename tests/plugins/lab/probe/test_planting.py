@@ -177,7 +177,7 @@ def planted(fault, items, labels=None, best="support"):
         items,
         np.random.default_rng(0),
     )
-    return JudgedAnswer(*parts).planted(fault)
+    return JudgedAnswer(*parts).plant_fault(fault)
 
 
 ANSWER = "The bridge at Kelso spans deep water. Copper lamps light every pier. Boats pass slowly."
@@ -291,7 +291,7 @@ def planted_in(fault, items, label="full"):
     texts = [text for item in items for text in item.inputs.values()]
     form, rng = FORMS["support"], np.random.default_rng(0)
     parts = form, of_source, Vocabulary.of(texts), items[:1], rng, collect_titles(form, items)
-    return JudgedCitation(*parts).planted(fault)
+    return JudgedCitation(*parts).plant_fault(fault)
 
 
 def test_a_citation_is_swapped_for_a_passage_with_a_quarter_of_the_words_at_most():
