@@ -184,7 +184,7 @@ class Groundedness(Program):
             )
             for row in read_statements(folder.need(FILE), folder.problems)
         ]
-        counted = folder.counted(cell[0] for cell, *_ in cells)
+        counted = folder.list_counted(cell[0] for cell, *_ in cells)
         kind = GROUNDEDNESS_KIND
         return by_own_topics(
             equal_items(cells, kind.name, kind.labels, kind.key, GROUNDEDNESS_GAINS, counted)

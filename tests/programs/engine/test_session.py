@@ -390,7 +390,7 @@ def test_a_window_of_which_one_label_lacks_its_evidence_keeps_the_others(n_lost)
         return ([lost] * 2 + [Verdict("yes")])[2 - n_lost :][:2], ()
 
     judge = SimpleNamespace(
-        judged=stage_judged, inputs=("text",), optional=(), correction=None, scale=("no", "yes")
+        judge_items=judged, inputs=("text",), optional=(), correction=None, scale=("no", "yes")
     )
     stage = labels("some", {"support": judge}, "support", lambda: iter(()))
     outcome = asyncio.run(stage.ask(Item({"n": ["1", "2"]}, (["a", "b"],), 2)))
