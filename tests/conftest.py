@@ -6,7 +6,7 @@ import os
 import random
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,22 @@ def model_server() -> Iterator[MockServer]:
     """An OpenAI-compatible server whose replies are valid for whatever schema is asked for."""
     with MockServer() as server:
         yield server
+
+
+@pytest.fixture
+def check_fits() -> Callable[[Any], None]:
+    """No line is longer than the window, and every word of the verdict and of heads is whole."""
+    from nuggetjudge.views.terminal import Terminal, view_text
+
+    def check(view: Any) -> None:
+        for width in (60, 80, 120):
+            lines = view_text(view, Terminal(width)).splitlines()
+            assert max(map(len, lines)) <= width, (width, max(lines, key=len))
+            words = {word for line in lines for word in line.split()}
+            assert set(view.verdict.split()) <= words
+        assert view.verdict.endswith(".")
+
+    return check
 
 
 @pytest.fixture(autouse=True)

@@ -29,21 +29,10 @@ import traceback
 from typing import Any
 
 FOLDERS = (
-    "records",
-    "metrics",
-    "backends",
-    "judges",
-    "retrieval",
-    "agents",
-    "programs",
-    "calibration",
-    "cli",
-    "plugins.annotate",
-    "plugins.exports",
-    "plugins.figures",
-    "plugins.lab",
+    "records", "metrics", "backends", "judges", "retrieval", "agents", "programs", "calibration",
+    "cli", "plugins.annotate", "plugins.exports", "plugins.figures", "plugins.lab",
     "plugins.report",
-)
+)  # fmt: skip
 LATE = (  # what the folders' functions import when they run
     *("dspy", "orjson", "diskcache", "numpy", "scipy.stats", "scipy.optimize", "scipy.sparse"),
     *("bm25s", "Stemmer", "yaml", "rich.progress", "asyncio", "sqlite3", "httpx", "aiohttp"),

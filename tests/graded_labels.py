@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,12 +41,6 @@ def support_rows(
             row |= {"sentence": " ".join(words), "passage": " ".join(in_passage), "label": label}
             rows.append(row)
     return rows
-
-
-def write_jsonl(path: Path, rows: Sequence[Row]) -> Path:
-    """Write one object a line."""
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def write_csv(path: Path, rows: Sequence[Row], **options: Any) -> Path:

@@ -28,14 +28,10 @@ WORDS = ("tide", "moon", "kelp", "bay", "rock", "salt", "gull", "mast", "sail", 
 LABELS = {
     "relevance": ("0", "0", "1", "2", "3"),
     "assignments": ("not_support", "partial_support", "support"),
-    "support": ("none", "partial", "full"),
-    "pool": tuple("001345"),
-    "ratings": tuple("001345"),
-    "filter": ("no", "yes", "yes"),
-    "entailments": ("no", "neutral", "yes"),
-    "precision": ("no", "yes"),
-    "items": ("none", "partial", "full"),
-}
+    "support": ("none", "partial", "full"), "pool": tuple("001345"), "ratings": tuple("001345"),
+    "filter": ("no", "yes", "yes"), "entailments": ("no", "neutral", "yes"),
+    "precision": ("no", "yes"), "items": ("none", "partial", "full"),
+}  # fmt: skip
 PATTERNS = {
     "data.runs",
     *(f"data.{name}" for name, one in load_inputs().items() if one.suffixes),
@@ -87,11 +83,8 @@ class World:
                     for _ in range(dice.randint(0, 4))
                 ]
                 row = {
-                    "run_id": run_id,
-                    "topic_id": topic,
-                    "references": names,
-                    "answer": sentences,
-                }
+                    "run_id": run_id, "topic_id": topic, "references": names, "answer": sentences,
+                }  # fmt: skip
                 answers.append(row)
                 items += [
                     {"topic_id": topic, "run_id": run_id, "sentence_id": i, "passage_id": "p"}
@@ -151,13 +144,9 @@ class World:
 ANSWERS = {"data.runs": "answers.jsonl", "data.passages": "passages.jsonl"}
 CANDIDATES = {**ANSWERS, "data.candidates": "candidates.jsonl"}
 CONTEXTS = {
-    "program": ["coverage"],
-    **ANSWERS,
-    "data.reference": "reports.jsonl",
-    "data.retrieval": ["r0.run", "r1.run"],
-    "coverage.n": 3,
-    "coverage.k": 2,
-}
+    "program": ["coverage"], **ANSWERS, "data.reference": "reports.jsonl",
+    "data.retrieval": ["r0.run", "r1.run"], "coverage.n": 3, "coverage.k": 2,
+}  # fmt: skip
 SETTINGS: dict[str, dict[str, Any]] = {
     "nuggets": {"program": ["nuggets"], **CANDIDATES},
     "nuggets, support, relevance": {"program": ["relevance", "nuggets", "support"], **CANDIDATES},
@@ -175,13 +164,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "closed loop": {
         "program": ["nuggets", "support", "coverage", "keypoints"],
         **{name: value for name, value in CANDIDATES.items() if name != "data.runs"},
-        "data.reference": "reports.jsonl",
-        "data.documents": "documents.jsonl",
-        "coverage.n": 3,
-        "pipelines": {"one": "bm25 1", "two": "bm25 3"},
-        "generate": {"k": 3},
+        "data.reference": "reports.jsonl", "data.documents": "documents.jsonl", "coverage.n": 3,
+        "pipelines": {"one": "bm25 1", "two": "bm25 3"}, "generate": {"k": 3},
     },
-}
+}  # fmt: skip
 for each in of_plugins("losing_cases.py"):
     SETTINGS |= each.SETTINGS
     LABELS |= each.LABELS

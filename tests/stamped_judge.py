@@ -17,12 +17,10 @@ from nuggetjudge.judges import JudgeFile, NuggetAssigner, SupportJudge
 from nuggetjudge.judges.items import ItemJudge, judge_items
 
 SMALL: dict[str, dict[str, Any]] = {
-    "few-shot": {},
-    "bootstrap": {"num_candidate_programs": 2},
+    "few-shot": {}, "bootstrap": {"num_candidate_programs": 2},
     "mipro": {"num_candidates": 3, "num_trials": 4},
-    "simba": {"max_steps": 2, "bsize": 8, "num_candidates": 3},
-    "gepa": {"max_metric_calls": 60},
-}
+    "simba": {"max_steps": 2, "bsize": 8, "num_candidates": 3}, "gepa": {"max_metric_calls": 60},
+}  # fmt: skip
 TRAIN, DEV, TEST = stamped(25), stamped(15, first=100), stamped(20, first=200)
 
 
@@ -44,12 +42,9 @@ def search(judge: ItemJudge, method: str, **settings: Any) -> Optimised:
 
 def judge_file(judge: ItemJudge, optimised: Optimised) -> JudgeFile:
     return JudgeFile(
-        judge=judge.name,
-        version=judge.version,
-        scale=judge.scale,
-        model="openai/mock",
+        judge=judge.name, version=judge.version, scale=judge.scale, model="openai/mock",
         prompts=optimised.prompts,
-    )
+    )  # fmt: skip
 
 
 def labels_of(judge: ItemJudge, items: list[Stamped] = TEST) -> list[str]:

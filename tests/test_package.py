@@ -47,11 +47,9 @@ def test_judge_help_costs_a_few_bare_starts_of_python():
 
 
 HELP = (
-    ["--help"],
-    ["run", "--help"],
-    ["agree", "--help"],
+    ["--help"], ["run", "--help"], ["agree", "--help"],
     pytest.param(["build", "crux", "--help"], marks=pytest.mark.whole),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", HELP)

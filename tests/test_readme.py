@@ -67,12 +67,9 @@ def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, 
 
     with contextlib.redirect_stderr(io.StringIO()):
         nj.run(
-            program="nuggets",
-            topics=e2e / "topics.tsv",
-            nuggets=e2e / "nuggets_nist.jsonl",
-            runs=[str(e2e / "runs")],
-            out=tmp_path / "nist",
-        )
+            program="nuggets", topics=e2e / "topics.tsv", nuggets=e2e / "nuggets_nist.jsonl",
+            runs=[str(e2e / "runs")], out=tmp_path / "nist",
+        )  # fmt: skip
     labels = shared_data / "rag24_nuggets" / "nugget_assignments.jsonl"
     figures = agree(labels, tmp_path / "nist", Problems())
     assert figures["n"] == 7149

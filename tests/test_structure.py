@@ -58,11 +58,9 @@ def test_no_import_runs_in_a_circle():
 
 def test_a_circle_is_seen_though_one_of_its_imports_is_in_a_function(tmp_path, monkeypatch):
     code = {
-        "__init__": "",
-        "one": "from .two import a\n",
-        "two": "def f():\n    from . import one\n",
+        "__init__": "", "one": "from .two import a\n", "two": "def f():\n    from . import one\n",
         "typed": "import typing\nif typing.TYPE_CHECKING:\n    from .two import f\n",
-    }
+    }  # fmt: skip
     (tmp_path / "circled").mkdir()
     for name, text in code.items():
         (tmp_path / "circled" / f"{name}.py").write_text(text, encoding="utf-8")

@@ -20,8 +20,6 @@ PASSAGES = [
     Passage(id="ship", text="A ship lies in the harbour."),
     Passage(id="rain", text="Rain fell on the harbour for a week."),
 ]
-
-
 SENTENCE = "Gusts of wind move the decks of long bridges."
 
 
@@ -68,10 +66,8 @@ def test_the_trace_says_what_was_searched_judged_and_decided_by_which_step() -> 
     assert search["index"] == corpus.fingerprint
     assert [name for name, _ in search["out"]] == ["deck"]
     assert (call["name"], call["in"], call["out"]["label"]) == (
-        "support",
-        {"passage": "deck"},
-        "full",
-    )
+        "support", {"passage": "deck"}, "full",
+    )  # fmt: skip
     assert len(call["replies"]) == 1
     assert call["tokens"] == [0, 0]
     assert (end["kind"], end["name"], end["because"]) == ("end", "found", [call["path"]])

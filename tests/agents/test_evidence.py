@@ -21,8 +21,6 @@ from nuggetjudge.records.judgements import Judged, Reason, Unjudged
 from nuggetjudge.records.rows import Passage
 
 SENTENCE = "The bridge over the river opened in 1932 with 4 lanes for cars."
-
-
 PASSAGES = [
     Passage(id="right", text=f"A town grew. {SENTENCE} Then came the trains."),
     Passage(id="wrong", text="Bees fill their combs with honey before the winter comes."),
@@ -36,12 +34,10 @@ def agent_over(*names: str, plan: Plan | None = None, **judges: Any) -> Evidence
     return EvidenceAgent(
         PassageCorpus(passages),
         support=judges.get("support", SupportJudge("lexical").explaining(evidence=True)),
-        recheck=judges.get("recheck"),
-        query_writer=QueryWriter("lexical"),
-        contradiction=ContradictionJudge("lexical"),
-        claim_extractor=ClaimExtractor("lexical"),
+        recheck=judges.get("recheck"), query_writer=QueryWriter("lexical"),
+        contradiction=ContradictionJudge("lexical"), claim_extractor=ClaimExtractor("lexical"),
         plan=plan,
-    )
+    )  # fmt: skip
 
 
 def sought(agent: EvidenceAgent, cited: str | None = "wrong", **more: Any) -> Any:
@@ -49,17 +45,11 @@ def sought(agent: EvidenceAgent, cited: str | None = "wrong", **more: Any) -> An
     return run_sync(
         agent.outcome(
             **{
-                "topic_id": "t",
-                "question": "",
-                "sentence": SENTENCE,
-                "cited": cited,
-                "label": label,
-                "references": [],
-                "documents": {},
-                **more,
+                "topic_id": "t", "question": "", "sentence": SENTENCE, "cited": cited,
+                "label": label, "references": [], "documents": {}, **more,
             }
         )
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -192,11 +182,7 @@ RESEARCHER_PASSAGES = {
     "gust": "Gusts of wind make bridges sway.",
     "wind": "The wind turned.",
 }
-
-
 CORPUS = PassageCorpus([Passage(id=name, text=text) for name, text in RESEARCHER_PASSAGES.items()])
-
-
 QUESTION = "why do bridges sway and how do engineers keep bridges steady and who painted the wind"
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows
 from mock_replies import as_json, input_of
 from mock_server import MockServer, Refusal, Status
 from processes import run
@@ -18,14 +19,8 @@ from nuggetjudge.agents import Limits
 from nuggetjudge.records.reading.problems import InputError
 
 pytestmark = pytest.mark.usefixtures("with_seek")
-
-
 SCRIPT = Path(__file__).with_name("seek_until.py")
-
-
 LATENCY_S = 0.12
-
-
 ON_ITS_WAY_S = 0.2  # a reply that came so long before a commit of the cache is in it
 
 
@@ -119,7 +114,7 @@ def never_failing(body):
 
 
 def steps_in(folder):
-    return [json.loads(line) for line in (folder / "trace.jsonl").read_text("utf-8").splitlines()]
+    return read_rows(folder / "trace.jsonl")
 
 
 @pytest.mark.parametrize("calls", [20, 7])

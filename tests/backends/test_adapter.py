@@ -57,11 +57,9 @@ hostile = st.lists(st.sampled_from(TRICKS) | st.text(max_size=8), max_size=6).ma
 def inputs_for(signature: type[dspy.Signature], texts: st.SearchStrategy[str]) -> Any:
     """Any inputs of the signature's types."""
     by_type: dict[Any, Any] = {
-        str: texts,
-        int: st.integers(0, 99),
-        list[str]: st.lists(texts, max_size=3),
+        str: texts, int: st.integers(0, 99), list[str]: st.lists(texts, max_size=3),
         dict[str, str]: st.dictionaries(texts, texts, max_size=3),
-    }
+    }  # fmt: skip
     return st.fixed_dictionaries(
         {name: by_type[field.annotation] for name, field in signature.input_fields.items()}
     )

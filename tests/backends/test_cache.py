@@ -254,14 +254,11 @@ def test_a_planted_reply_is_asked_anew(model_server, open_gateway, ask, cache, t
     ((key, line),) = rows_of(cache.folder)
     evidence = tmp_path / "evidence"
     planted = [
-        (4, pickle.dumps(Bomb(evidence))),
-        (1, b"not json"),
-        (1, b'{"an": "object"}'),
-        (1, b'["too short"]'),
-        (1, b"[1, 2, 3, 4, 5, 6, 7]"),
+        (4, pickle.dumps(Bomb(evidence))), (1, b"not json"), (1, b'{"an": "object"}'),
+        (1, b'["too short"]'), (1, b"[1, 2, 3, 4, 5, 6, 7]"),
         (1, line.replace(b"stop", b"length")),
         (1, b'["{\\"verdict\\": \\"splendid\\"}","stop","","m",1,0,1]'),
-    ]
+    ]  # fmt: skip
     for n, (mode, value) in enumerate(planted, 2):
         plant(cache.folder, key, mode=mode, filename=None, value=value)
         reply = ask(gateway)

@@ -12,8 +12,6 @@ from nuggetjudge.backends.config import OPENAI_BASE, ModelConfig
 from nuggetjudge.backends.errors import find_refused_part, read_error
 
 LOCAL = "http://127.0.0.1:8000/v1"
-
-
 KEY = "sk-very-secret-0123456789"
 
 
@@ -108,12 +106,10 @@ def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(settings):
 def test_what_servers_take_besides_goes_out_as_it_is():
     further = {
         "chat_template_kwargs": {"enable_thinking": False, "eos_token": "</s>"},
-        "stop_token_ids": [1],
-        "max_completion_tokens": 9,
+        "stop_token_ids": [1], "max_completion_tokens": 9,
         "thinking": {"type": "enabled", "budget_tokens": 5},
-        "provider": {"order": ["a"], "model": "b", "n": 1},
-        "skip_special_tokens": False,
-    }
+        "provider": {"order": ["a"], "model": "b", "n": 1}, "skip_special_tokens": False,
+    }  # fmt: skip
     assert ModelConfig(model="openai/x", extra_body=further).extra_body == further
 
 
@@ -232,8 +228,6 @@ settings = dspy.settings.copy()
 sys.addaudithook(hook)
 import threading
 """
-
-
 CHECK = """
 import json
 changed = {
@@ -250,27 +244,17 @@ changed = {
 }
 print(json.dumps(changed))
 """
-
-
 NOTHING = {
-    "touched": [],
-    "env": [],
-    "root": False,
-    "handlers": [],
-    "dspy": {},
-    "threads": ["MainThread"],
-    "heavy": [],
-}
+    "touched": [], "env": [], "root": False, "handlers": [], "dspy": {},
+    "threads": ["MainThread"], "heavy": [],
+}  # fmt: skip
 
 
 def watched(code: str, folder: object) -> object:
     done = subprocess.run(
-        [sys.executable, "-c", f"{WATCH}\n{code}\n{CHECK}"],
-        cwd=str(folder),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+        [sys.executable, "-c", f"{WATCH}\n{code}\n{CHECK}"], cwd=str(folder), capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -316,8 +300,5 @@ dspy.configure(lm=dspy.utils.DummyLM([]))
     seen = watched(code, tmp_path)
     assert isinstance(seen, dict)
     assert [name for name in NOTHING if seen[name] != NOTHING[name]] == [
-        "touched",
-        "env",
-        "root",
-        "dspy",
-    ]
+        "touched", "env", "root", "dspy",
+    ]  # fmt: skip

@@ -40,8 +40,6 @@ from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError
 
 INPUTS = {"passage": "p", "sentence": "s"}
-
-
 CONFIG = ModelConfig(model="openai/m", api_base="http://127.0.0.1:1/v1")
 
 

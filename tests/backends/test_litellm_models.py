@@ -76,12 +76,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alone]:
         ambient |= dict.fromkeys(proxies, f"http://127.0.0.1:{trap.port}")
         ambient |= {"OPENAI_API_KEY": "sk-ambient", "MY_KEY": KEY}
         done = processes.run(
-            *("-c", ASK, json.dumps(scenarios)),
-            cwd=folder,
-            env=os.environ | ambient,
-            real=True,
+            *("-c", ASK, json.dumps(scenarios)), cwd=folder, env=os.environ | ambient, real=True,
             timeout=120,
-        )
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         texts = [text.rpartition("\n") for text in done.stdout.split("\f")[:-1]]
         outcomes = [json.loads(line) for _, _, line in texts]

@@ -91,10 +91,8 @@ def test_a_schema_asks_for_exactly_the_keys_of_this_window():
 def test_a_grade_has_its_range_in_the_schema():
     grade = RELEVANCE.schema()["properties"]["grade"]
     assert {name: grade[name] for name in grade if name != "description"} == {
-        "type": "integer",
-        "minimum": 0,
-        "maximum": 3,
-    }
+        "type": "integer", "minimum": 0, "maximum": 3,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["json_object", "none"])
@@ -407,12 +405,10 @@ def test_the_hash_moves_with_words_labels_and_examples_only():
     assert Prompt(signature).prompt_hash() == SUPPORT.prompt_hash()
     demo = {"passage": "p", "sentence": "s", "verdict": "full"}
     hashes = {
-        Prompt(signature).prompt_hash(),
-        Prompt(signature, [demo]).prompt_hash(),
+        Prompt(signature).prompt_hash(), Prompt(signature, [demo]).prompt_hash(),
         Prompt(signature.with_instructions("Say it.")).prompt_hash(),
-        PROMPTS["assigner_3"].prompt_hash(),
-        PROMPTS["assigner_2"].prompt_hash(),
-    }
+        PROMPTS["assigner_3"].prompt_hash(), PROMPTS["assigner_2"].prompt_hash(),
+    }  # fmt: skip
     assert len(hashes) == 5
 
 

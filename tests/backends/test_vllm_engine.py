@@ -65,14 +65,11 @@ class StandIn:
         )
         done = [
             SimpleNamespace(
-                request_id=number,
-                finished=True,
-                prompt_token_ids=[0] * 40,
-                num_cached_tokens=32,
+                request_id=number, finished=True, prompt_token_ids=[0] * 40, num_cached_tokens=32,
                 outputs=[said],
             )
             for number in self.waiting
-        ]
+        ]  # fmt: skip
         self.waiting = []
         return done
 

@@ -39,15 +39,12 @@ def rating_rows(n: int = 4, text: str = WORDS) -> list[dict[str, Any]]:
     """Passages that a judge rated from 0 to 5, each for a question."""
     return [
         {
-            "topic_id": "t0",
-            "passage_id": f"p{i}",
-            "question_id": "0",
-            "label": str((2 * i) % 6),
-            "question": f"what keeps a bridge steady? ({i})",
+            "topic_id": "t0", "passage_id": f"p{i}", "question_id": "0",
+            "label": str((2 * i) % 6), "question": f"what keeps a bridge steady? ({i})",
             "context": text,
         }
         for i in range(n)
-    ]
+    ]  # fmt: skip
 
 
 @dataclass

@@ -21,11 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 FLAGS = [
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
+    "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
-]
+]  # fmt: skip
 FOLDERS = ("demo", "evidence", "coverage", "keypoints", "rubric", "rag24_e2e")
 LARGEST = ("demo", "rag24_e2e")  # every kind of section but those of agents and retrieval
 
@@ -78,8 +76,6 @@ class Opened:
 
 
 Open = Callable[..., Opened]
-
-
 Judged = Callable[..., None]
 
 
@@ -138,11 +134,9 @@ def folders(home: Path, request: Any, judged: Judged) -> Callable[[str], Path]:
                 "build", "crux", summaries / "summaries.jsonl", "--model", "lexical", "--out", news
             )
             given = (
-                "--topics",
-                news / "topics.jsonl",
-                "--set",
+                "--topics", news / "topics.jsonl", "--set",
                 f"data.questions={news / 'questions.jsonl'}",
-            )
+            )  # fmt: skip
             given += (
                 "--passages",
                 news / "passages.jsonl",

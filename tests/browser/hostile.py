@@ -116,18 +116,11 @@ def made_hostile(results: Path) -> None:
         _lines(results / name, rows)
     unjudged = [
         {
-            "stage": "support",
-            "topic_id": NAMES[i % 5],
-            "run_id": NAMES[i % 5],
-            "sentence": 0,
-            "citation": text[:80],
-            "n": 1,
-            "reason": "parse",
-            "detail": text,
-            "raw": text,
+            "stage": "support", "topic_id": NAMES[i % 5], "run_id": NAMES[i % 5], "sentence": 0,
+            "citation": text[:80], "n": 1, "reason": "parse", "detail": text, "raw": text,
         }
         for i, text in enumerate(texts)
-    ]
+    ]  # fmt: skip
     _lines(results / "unjudged.jsonl", unjudged)
     manifest = json.loads((results / "manifest.json").read_text("utf-8"))
     del manifest["files"]  # digests: edited results are refused

@@ -18,10 +18,8 @@ def test_the_answer_three_verdicts_and_45_runs_are_on_the_first_screen(opened, r
     assert it.text("#summary .leaders").startswith(group)
     verdicts = it.page.locator(".box .verdict").all_inner_texts()
     assert verdicts == [
-        "Only in part",
-        "Moderately: linear κ\N{NO-BREAK SPACE}.51",
-        "1,580 of 10,775 judgements",
-    ]
+        "Only in part", "Moderately: linear κ\N{NO-BREAK SPACE}.51", "1,580 of 10,775 judgements",
+    ]  # fmt: skip
     rows = it.page.locator(ROWS)
     assert rows.count() == 45
     assert rows.last.evaluate(BOTTOM) <= 1180

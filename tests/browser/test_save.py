@@ -137,10 +137,8 @@ def check_tables(files):
         if file["kind"] == "LaTeX":
             lines = text.splitlines()
             assert [lines[i] for i in (0, 4, 6)] == [
-                r"\begin{table}",
-                r"\toprule",
-                r"\midrule",
-            ]
+                r"\begin{table}", r"\toprule", r"\midrule",
+            ]  # fmt: skip
             sides = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", lines[3])[1]
             body = [lines[5], *lines[7 : lines.index(r"\bottomrule")]]
             assert len(body) == len(rows) + 1, file["name"]

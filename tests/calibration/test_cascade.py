@@ -23,11 +23,7 @@ PRICES = {
     "dear": {"input": 20.0, "output": 80.0},
     "unpriced": None,
 }
-
-
 TOLD = {"prompt": 1_000_000, "cached": 500_000, "completion": 100_000}
-
-
 ONE = 0.5 * 2 + 0.5 * 1 + 0.1 * 8  # dollars for TOLD by the default model
 
 

@@ -6,7 +6,8 @@ And the examples in the docstrings of what fitting uses.
 import json
 
 import pytest
-from graded_labels import LABELS, support_rows, write_jsonl
+from graded_labels import LABELS, support_rows
+from json_lines import write_rows
 
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.judges import RelevanceJudge, SupportJudge
@@ -31,7 +32,7 @@ def read(tmp_path, judge):
         problems = problems if problems is not None else Problems()
         path = rows_or_path
         if isinstance(path, list):
-            path = write_jsonl(tmp_path / "labels.jsonl", path)
+            path = write_rows(tmp_path / "labels.jsonl", path)
         return read_examples(path, judge, problems, **options)
 
     return examples
@@ -155,7 +156,7 @@ def collection(tmp_path):
     passages = [
         {"docid": f"{row['topic_id']}-{row['passage_id']}", "text": row["passage"]} for row in ROWS
     ]
-    write_jsonl(tmp_path / "passages.jsonl", passages)
+    write_rows(tmp_path / "passages.jsonl", passages)
     answers = []
     for topic in topics:
         own = [row for row in ROWS if row["topic_id"] == topic]
@@ -163,7 +164,7 @@ def collection(tmp_path):
         references = [f"{topic}-{row['passage_id']}" for row in own]
         about = {"run_id": "team.r", "topic_id": topic, "topic": f"why {topic}"}
         answers.append({**about, "references": references, "response_length": 9, "answer": answer})
-    write_jsonl(tmp_path / "run.jsonl", answers)
+    write_rows(tmp_path / "run.jsonl", answers)
     return DataConfig(
         topics=tmp_path / "topics.tsv",
         runs=[str(tmp_path / "run.jsonl")],
@@ -201,7 +202,7 @@ def test_qrels_take_question_and_passage_from_other_files(read, tmp_path):
     )
     texts = [{"docid": f"p{i}", "text": f"thus {i}"} for i in range(30)]
     data = DataConfig(
-        topics=tmp_path / "topics.tsv", passages=[write_jsonl(tmp_path / "p.jsonl", texts)]
+        topics=tmp_path / "topics.tsv", passages=[write_rows(tmp_path / "p.jsonl", texts)]
     )
     examples = read(tmp_path / "qrels.txt", RelevanceJudge(model="lexical"), data=data)
     assert (len(examples.items), examples.n_without_text) == (30, 10)

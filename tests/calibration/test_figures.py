@@ -12,8 +12,6 @@ from nuggetjudge.judges.fitted import IsotonicCurve, OrdinalCurve
 from nuggetjudge.metrics.inference import Interval
 
 SCALE = ("none", "partial", "full")
-
-
 DRAWS = {"resamples": 400, "seed": 0, "level": 0.95}
 
 
@@ -138,11 +136,7 @@ def test_what_is_undefined_is_none():
 
 # From a judge's verdicts and people's labels to a correction, by the method's name.
 SCORES = [0.05, 0.1, 0.2, 0.3, 0.35, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
-
-
 LABELS = ["none"] * 4 + ["partial"] * 4 + ["full"] * 4
-
-
 TOPICS = ["t1", "t2"] * 6
 
 

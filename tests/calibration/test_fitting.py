@@ -4,9 +4,10 @@ import dataclasses
 import random
 
 import pytest
-from graded_labels import LABELS, support_rows, write_jsonl
+from graded_labels import LABELS, support_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import write_rows
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from nuggetjudge.calibration.examples import read_examples
@@ -19,11 +20,7 @@ from nuggetjudge.judges.fitted import FittedPrompt, JudgeFile
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 METHODS = ("threshold", "ordinal", "isotonic", "platt", "topic")
-
-
 LEAN = {"t00": -0.25, "t01": 0.25, "t02": 0.0, "t03": -0.25, "t04": 0.25, "t05": 0.2}
-
-
 AS_TWO = {"none": "no", "partial": "no", "full": "yes"}
 
 
@@ -37,7 +34,7 @@ def examples(tmp_path, judge):
     """Reads 72 labelled items of 6 topics that differ in what people want."""
 
     def read(scale=None, n_items=12):
-        path = write_jsonl(tmp_path / "labels.jsonl", support_rows(n_items=n_items, lean=LEAN))
+        path = write_rows(tmp_path / "labels.jsonl", support_rows(n_items=n_items, lean=LEAN))
         return read_examples(path, judge, Problems(), scale=scale)
 
     return read
@@ -140,10 +137,8 @@ def test_labels_given_to_a_topic_are_not_measured_and_those_measured_are_not_giv
         verdict = judge(**item.inputs).verdict  # turned to or from it, accuracy before must move
         label = verdict if item.label != verdict else LABELS[LABELS.index(verdict) - 1]
         items = [
-            *read.items[:index],
-            dataclasses.replace(item, label=label),
-            *read.items[index + 1 :],
-        ]
+            *read.items[:index], dataclasses.replace(item, label=label), *read.items[index + 1 :],
+        ]  # fmt: skip
         again = fit_and_test(judge, dataclasses.replace(read, items=tuple(items)), asked)
         old, new = (f.report["figures"]["accuracy"]["before"]["value"] for f in (result, again))
         if folds is None:
@@ -266,7 +261,7 @@ def test_a_prompt_is_not_searched_for_labels_that_it_cannot_give(judge, examples
 # A judge that was fitted before is not tested on the topics that it was fitted to.
 @pytest.fixture
 def refit_examples(tmp_path, judge):
-    path = write_jsonl(tmp_path / "labels.jsonl", support_rows(n_items=12))
+    path = write_rows(tmp_path / "labels.jsonl", support_rows(n_items=12))
     return read_examples(path, judge, Problems())
 
 
@@ -304,8 +299,6 @@ def test_demos_of_an_earlier_fit_keep_their_topics_in_the_next_file(judge, refit
 
 # Topics drawn into train, dev and test: no topic in two, none left out, the same each time.
 TOPICS = [f"t{i}" for i in range(10)]
-
-
 NAMES = st.lists(st.text(min_size=1), min_size=2, max_size=30, unique=True)
 
 
@@ -349,7 +342,7 @@ def test_shares_that_leave_nothing_or_do_not_sum_to_one_are_refused(shares):
 # Which items a prompt search is given, and what becomes of an earlier correction.
 @pytest.fixture
 def prompt_parts_examples(tmp_path, judge):
-    path = write_jsonl(tmp_path / "labels.jsonl", support_rows(n_items=12))
+    path = write_rows(tmp_path / "labels.jsonl", support_rows(n_items=12))
     return read_examples(path, judge, Problems())
 
 

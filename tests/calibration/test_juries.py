@@ -1,10 +1,10 @@
 """Votes from files: of a jury, or of one judge each; and what `judge jury` makes of them."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from json_lines import read_rows, write_rows
 
 from nuggetjudge.calibration.ballots import NONE, read_ballots
 from nuggetjudge.calibration.juries import (
@@ -17,8 +17,6 @@ from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 SCALE = ("0", "1", "2", "3")
-
-
 N_TOPICS, N_EACH = 4, 30
 
 
@@ -26,7 +24,7 @@ N_TOPICS, N_EACH = 4, 30
 def write(tmp_path):
     def to(name, rows):
         path = tmp_path / name
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(path, rows)
         return path
 
     return to
@@ -112,7 +110,7 @@ def test_a_copy_changes_the_labels_but_adds_no_vote(files):
 
 def test_a_lost_vote_is_counted_and_is_no_label(write, files):
     human, _, both = files
-    rows = [json.loads(line) for line in both.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(both)
     for row in rows[:7]:
         row["votes"]["two"] = None
     ballots = read_ballots([write("lost.jsonl", rows)], Problems(), labels=human)
@@ -123,7 +121,7 @@ def test_a_lost_vote_is_counted_and_is_no_label(write, files):
 def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
     """The member chosen for each topic is the best one on the others, though not there."""
     human, *_ = files
-    rows = [json.loads(line) for line in human.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(human)
     shown = []
     for row in rows[::3]:
         right, n = row["relevance"], int(row["qid"][1:])

@@ -3,7 +3,7 @@
 import dspy
 import numpy as np
 import pytest
-from graded_labels import write_jsonl
+from json_lines import write_rows
 from mock_server import MockServer, Status, input_of
 from scipy import stats
 from stamp_brain import stamp_brain
@@ -74,9 +74,9 @@ def test_key_points_come_with_all_documents_and_their_spans(tmp_path):
         for n in range(2)
     ]
     examples = read(
-        write_jsonl(tmp_path / "points.jsonl", points),
+        write_rows(tmp_path / "points.jsonl", points),
         KeyPointExtractor,
-        documents=write_jsonl(tmp_path / "documents.jsonl", documents),
+        documents=write_rows(tmp_path / "documents.jsonl", documents),
     )
     assert examples.items[0].made_from["documents"] == [
         "It rained on day 0.",
@@ -96,9 +96,9 @@ def test_claims_come_with_their_answer(tmp_path):
         for i in range(3)
     ]  # fmt: skip
     examples = read(
-        write_jsonl(tmp_path / "claims.jsonl", claims),
+        write_rows(tmp_path / "claims.jsonl", claims),
         ClaimExtractor,
-        runs=(str(write_jsonl(tmp_path / "run.jsonl", answers)),),
+        runs=(str(write_rows(tmp_path / "run.jsonl", answers)),),
     )
     assert examples.items[1].ids == {"topic_id": "t1", "run_id": "r"}
     assert examples.items[1].made_from == {"answer": "It rained on day 1."}
@@ -117,8 +117,6 @@ def test_what_cannot_be_fitted_to_is_one_error(tmp_path):
 
 # What an optimiser is told of a made list: its F1, and in words what it lacks.
 A, B, C, D = (fact(0, n) for n in range(4))
-
-
 EXAMPLE = ListExample({"topic_id": "t"}, {"question": "Why?", "passages": ["x"]}, (A, B))
 
 

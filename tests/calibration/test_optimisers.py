@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows
 from mock_faults import Status
 from mock_server import MockServer
 from stamp_brain import RULE, stamp_brain
@@ -70,10 +71,7 @@ def test_it_finds_the_better_prompt_and_held_out_agreement_rises(method, server,
     fitted = judge.copy_with_fit(judge_file(judge, result))
     assert kappa(fitted) > before + 0.3
 
-    rows = [
-        json.loads(line)
-        for line in (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    rows = read_rows(tmp_path / "log.jsonl")
     assert len(rows) == result.n_candidates
     assert rows[0]["gain"] == result.dev_gain_before
     assert max(row["gain"] for row in rows) == result.dev_gain_after
@@ -162,9 +160,7 @@ def test_replies_that_are_no_judgements_earn_least_and_count_as_failed(server, t
     server.brain = brain
     result = search(support_judge(server.base_url, reasks=0), "mipro", log=tmp_path / "log")
     assert result.prompts["judge"].instructions != RULE
-    rows = [
-        json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()
-    ]
+    rows = read_rows(tmp_path / "log")
     failed = [row for row in rows if row["instructions"] == RULE]
     assert failed
     assert all((row["gain"], row["n_failed"]) == (0, len(DEV)) for row in failed)
@@ -245,11 +241,7 @@ def test_a_missing_package_is_named_with_what_to_install(method, package, server
 
 # An optimiser that was killed goes on where it was, and what it leaves behind is data.
 TESTS = Path(__file__).resolve().parents[1]
-
-
 LONG_S = 60.0
-
-
 COMMITTED_S = 2.0  # replies are on disk 0.2 s after they came, on an idle machine
 
 
@@ -303,12 +295,8 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     n_done = whole.calls * 3 // 4
     server.latency_s = lambda index, body: LONG_S if index == n_done else 0.0
     command = [
-        sys.executable,
-        str(TESTS / "stamped_judge.py"),
-        server.base_url,
-        method,
-        str(tmp_path),
-    ]
+        sys.executable, str(TESTS / "stamped_judge.py"), server.base_url, method, str(tmp_path),
+    ]  # fmt: skip
     process = subprocess.Popen(command, env=environment(1))
     while len(server.requests) <= n_done and process.poll() is None:
         time.sleep(0.01)
@@ -329,7 +317,7 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     assert judge_file(judge, again).text() == judge_file(judge, whole).text()
 
     def steps(path):
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = read_rows(path)
         return [row | {"calls": None} for row in rows]
 
     assert steps(tmp_path / "log.jsonl") == steps(tmp_path / "whole.jsonl")
@@ -345,12 +333,8 @@ def test_a_judge_file_judges_as_found_in_a_process_that_cannot_unpickle(method, 
     bodies = [request.body for request in server.requests]
     server.clear()
     command = [
-        sys.executable,
-        "-c",
-        JUDGE_WITHOUT_PICKLE,
-        server.base_url,
-        str(tmp_path / "judge.json"),
-    ]
+        sys.executable, "-c", JUDGE_WITHOUT_PICKLE, server.base_url, str(tmp_path / "judge.json"),
+    ]  # fmt: skip
     ran = subprocess.run(command, env=environment(3), capture_output=True, text=True, check=True)
     assert ran.stdout.split() == expected
     assert expected != labels_of(judge)

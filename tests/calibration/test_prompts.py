@@ -130,11 +130,7 @@ def test_what_is_kept_back_can_be_spent_afterwards_also_when_the_search_failed()
 
 # Gains of single labels, against kappa as scikit-learn computes it.
 ROUNDING = 1e-9  # labels that are worth the same may differ by the last bits
-
-
 SCALE = ("none", "partial", "full")
-
-
 labels = st.lists(st.sampled_from(SCALE), min_size=2, max_size=30).filter(lambda x: len(set(x)) > 1)
 
 
@@ -191,12 +187,8 @@ def test_the_diff_shows_the_new_words_and_each_worked_example():
     assert not any(line.startswith("-") for line in lines[2:])
     assert sum("Mind the dates." in line for line in added) == 2  # wrapped
     assert added[-5:] == [
-        "+worked example 1:",
-        "+  passage: p",
-        "+q",
-        "+  sentence: s",
-        "+  verdict: full",
-    ]
+        "+worked example 1:", "+  passage: p", "+q", "+  sentence: s", "+  verdict: full",
+    ]  # fmt: skip
     assert max(map(len, lines)) <= 101
 
 

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from graded_labels import support_rows, write_csv, write_jsonl
+from graded_labels import support_rows, write_csv
+from json_lines import write_rows
 from mock_faults import Refusal
 from mock_server import MockServer, Reply, input_of
 
@@ -21,7 +22,7 @@ SHIFTED = {"none": "none", "partial": "none", "full": "partial"}  # what a stric
 
 @pytest.fixture
 def labels(tmp_path):
-    return write_jsonl(tmp_path / "labels.jsonl", ROWS)
+    return write_rows(tmp_path / "labels.jsonl", ROWS)
 
 
 def judged_by_words(body):
@@ -66,7 +67,7 @@ def test_the_same_inputs_give_the_same_bytes_in_any_order_of_rows(labels, tmp_pa
 
     first = bytes_of("a.json", labels)
     assert bytes_of("b.json", labels, concurrency=1) == first
-    turned = write_jsonl(labels, ROWS[::-1])
+    turned = write_rows(labels, ROWS[::-1])
     again, first = (json.loads(text) for text in (bytes_of("c.json", turned), first))
     assert again["fitted"].pop("labels") != first["fitted"].pop("labels")  # the file's hash
     assert again == first
@@ -187,7 +188,7 @@ BAD = {
 def test_what_is_refused_asks_nobody_and_writes_nothing(
     tmp_path, model, server, change, settings, what
 ):
-    path = write_jsonl(tmp_path / "labels.jsonl", [{**row, **change} for row in ROWS])
+    path = write_rows(tmp_path / "labels.jsonl", [{**row, **change} for row in ROWS])
     given = {"judge": "support", "method": "threshold", "out": tmp_path / "new" / "j.json", **model}
     with pytest.raises(InputError, match=what):
         nj.calibrate(path, **{**given, **settings})

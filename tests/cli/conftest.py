@@ -13,13 +13,6 @@ from cli_fixtures import (
 )
 
 __all__ = [
-    "environment",
-    "example",
-    "files_of",
-    "judge",
-    "rows_of",
-    "run_tiny",
-    "tide_brain",
-    "tide_server",
-    "tiny",
-]
+    "environment", "example", "files_of", "judge", "rows_of", "run_tiny",
+    "tide_brain", "tide_server", "tiny",
+]  # fmt: skip

@@ -9,7 +9,8 @@ from subprocess import PIPE
 
 import orjson
 import pytest
-from graded_labels import support_rows, write_jsonl
+from graded_labels import support_rows
+from json_lines import read_rows, write_rows
 from mock_server import MockServer, input_of
 from processes import JUDGE, run, start
 from stamp_brain import RULE, stamp_brain
@@ -18,20 +19,14 @@ from stamped import stamped, wanted_of, write_nugget_data, write_question_data
 from nuggetjudge.calibration.fitting import count_search_calls
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
 PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
-
-
 ROWS = support_rows()
-
-
 THRESHOLD = ("--judge", "support", "--method", "threshold", "--option", "resamples=50")
 
 
 @pytest.fixture
 def labels(tmp_path):
-    return write_jsonl(tmp_path / "labels.jsonl", ROWS)
+    return write_rows(tmp_path / "labels.jsonl", ROWS)
 
 
 @pytest.fixture
@@ -88,7 +83,7 @@ def test_a_fitted_file_loads_in_a_run(judge, labels, tmp_path):
         "".join(f"t{i:02}\twhy\n" for i in range(6)), encoding="utf-8"
     )
     passages = [{"docid": f"p{n}", "text": row["passage"]} for n, row in enumerate(ROWS)]
-    write_jsonl(tmp_path / "passages.jsonl", passages)
+    write_rows(tmp_path / "passages.jsonl", passages)
     answers = {}
     for n, row in enumerate(ROWS):
         answers.setdefault(row["topic_id"], []).append((row["sentence"], f"p{n}"))
@@ -98,14 +93,11 @@ def test_a_fitted_file_loads_in_a_run(judge, labels, tmp_path):
          "answer": [{"text": text, "citations": [i]} for i, (text, _) in enumerate(sentences)]}
         for topic, sentences in answers.items()
     ]  # fmt: skip
-    write_jsonl(tmp_path / "r.jsonl", runs)
+    write_rows(tmp_path / "r.jsonl", runs)
     data = ["--runs", "r.jsonl", "--topics", "topics.tsv", "--passages", "passages.jsonl"]
     ran = judge("run", "support", *data, "--out", "res", "--set", "judges.support.state=j.json")
     assert ran.code == 0, ran.err
-    judged = [
-        json.loads(line)
-        for line in (tmp_path / "res/support.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    judged = read_rows(tmp_path / "res/support.jsonl")
     truth = {(row["topic_id"], row["sentence_id"]): row["label"] for row in ROWS}
     right = sum(truth[row["topic_id"], row["sentence"]] == row["label"] for row in judged)
     assert right / len(judged) > 0.85
@@ -171,8 +163,6 @@ def test_the_page_shows_what_the_commands_print(judge, tmp_path):
 
 # `judge calibrate --dry-run`: what it will ask, by the table of docs/trust/optimisers.md.
 HERE = Path(__file__).resolve().parents[2] / "tests/collection"
-
-
 ARGS = ["calibrate", str(HERE / "labels/grounded.jsonl"), "--judge", str(HERE / "grounded.yaml")]
 
 
@@ -212,12 +202,10 @@ def test_a_prompt_method_asks_the_test_items_twice_and_searches(judge, tmp_path)
 
 # `judge calibrate` with the methods that search for a prompt, as a user runs it.
 SMALL = {
-    "few-shot": (),
-    "bootstrap": ("num_candidate_programs=2",),
+    "few-shot": (), "bootstrap": ("num_candidate_programs=2",),
     "mipro": ("num_candidates=3", "num_trials=4"),
-    "simba": ("max_steps=2", "bsize=8", "num_candidates=3"),
-    "gepa": ("max_metric_calls=60",),
-}
+    "simba": ("max_steps=2", "bsize=8", "num_candidates=3"), "gepa": ("max_metric_calls=60",),
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -235,16 +223,14 @@ def calibrate(judge, calibrate_prompts_server, tmp_path):
         for i, item in enumerate(stamped(100, topics=9))
     ]  # fmt: skip
     labels = tmp_path / "labels.jsonl"
-    labels.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(labels, rows)
 
     def run(method, *flags):
         options = [part for text in SMALL[method] for part in ("--option", text)]
         entry = (
-            "--model",
-            "openai/mock",
-            "--set",
+            "--model", "openai/mock", "--set",
             f"models.default.api_base={calibrate_prompts_server.base_url}",
-        )
+        )  # fmt: skip
         return judge(
             *("calibrate", str(labels), "--judge", "support", "--method", method, *entry),
             *(*options, *flags),
@@ -320,14 +306,10 @@ def test_a_search_that_could_try_no_new_prompt_writes_nothing_and_ends_with_3(
 
 # `judge calibrate` of judges that make lists, and runs with what it wrote, as a user does it.
 CALIBRATE_LISTS_SMALL = {
-    "few-shot": (),
-    "bootstrap": ("num_candidate_programs=2",),
+    "few-shot": (), "bootstrap": ("num_candidate_programs=2",),
     "mipro": ("num_candidates=3", "num_trials=4"),
-    "simba": ("max_steps=2", "bsize=4", "num_candidates=3"),
-    "gepa": ("max_metric_calls=30",),
-}
-
-
+    "simba": ("max_steps=2", "bsize=4", "num_candidates=3"), "gepa": ("max_metric_calls=30",),
+}  # fmt: skip
 N_TOPICS = 10
 
 
@@ -352,11 +334,9 @@ def calibrate_lists_calibrate(judge, calibrate_lists_server, paths):
             lists, source = ("questions", "reference")
         options = [part for text in CALIBRATE_LISTS_SMALL[method] for part in ("--option", text)]
         entry = (
-            "--model",
-            "openai/mock",
-            "--set",
+            "--model", "openai/mock", "--set",
             f"models.default.api_base={calibrate_lists_server.base_url}",
-        )
+        )  # fmt: skip
         return judge(
             *("calibrate", str(paths[lists]), "--judge", name, "--method", method, *entry),
             *("--set", f"data.{source}={paths[source]}", *options, *flags),
@@ -409,7 +389,7 @@ def test_a_run_makes_its_nuggets_with_the_prompt_of_the_file(
     config = {
         "program": "nuggets",
         "data": {"candidates": str(paths["candidates"]), "qrels": "qrels.txt",
-                 "runs": str(write_jsonl(tmp_path / "run.jsonl", answers))},
+                 "runs": str(write_rows(tmp_path / "run.jsonl", answers))},
         "models": {"mock": {"model": "openai/mock", "api_base": calibrate_lists_server.base_url},
                    "default": {"model": "lexical"}},
         "judges": {"nuggetizer": {"model": "mock", "state": "nuggetizer.json"}},
@@ -492,19 +472,15 @@ def test_nuggets_of_real_topics_are_fitted_to_those_of_the_assessors(
         *("--method", "few-shot", "--model", "openai/mock"),
         *("--set", "judges.nuggetizer.example=false"),
         *(
-            "--set",
-            f"models.default.api_base={calibrate_lists_server.base_url}",
-            "--topics",
+            "--set", f"models.default.api_base={calibrate_lists_server.base_url}", "--topics",
             data / "topics.tsv",
         ),
         *(
-            "--set",
-            f"data.candidates={data / 'candidates.jsonl'}",
-            "--passages",
+            "--set", f"data.candidates={data / 'candidates.jsonl'}", "--passages",
             data / "passages.jsonl",
         ),
         *("--set", f"data.qrels={data / 'qrels_nist.txt'}", "--json"),
-    )
+    )  # fmt: skip
     assert ran.code == 0, ran.err
     (report,) = ran.rows
     assert (report["n_lists"], report["n_test"]) == (12, 5)

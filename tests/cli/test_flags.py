@@ -83,13 +83,8 @@ def test_options_stand_under_panels(flags_judge):
     _, out, _ = flags_judge("run", "-h")
     heads = re.findall(r"^(\S.*):$", out, re.M)
     wanted = [
-        "Arguments",
-        "Data",
-        "Items",
-        "Models",
-        "Spending",
-        "Output",
-    ]
+        "Arguments", "Data", "Items", "Models", "Spending", "Output",
+    ]  # fmt: skip
     assert heads == [*wanted, "Help"]
     panels = dict(zip(heads, re.split(r"^\S.*:$", out, flags=re.M)[1:], strict=True))
     assert "--topics <path>" in panels["Data"]
@@ -370,8 +365,6 @@ def test_the_core_works_where_an_annex_was_taken_out(installed, capsys, monkeypa
 
 # Options and settings of before: the error names the new one, and CHANGELOG.md says the same.
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-
-
 CHANGES = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
 
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
@@ -252,7 +253,7 @@ def test_lexical_support_labels_agree_with_people(judge, shared_data, tmp_path, 
             answer.append({"text": sentence["text"], "citations": indices})
         by_run[row["run_id"]].append(answer_row(row["run_id"], row["topic_id"], references, answer))
     write_runs(tmp_path / "runs", by_run)
-    write(tmp_path / "labels.jsonl", chosen)
+    write_rows(tmp_path / "labels.jsonl", chosen)
     (tmp_path / "topics.tsv").write_text(
         "".join(f"{t}\t{text}\n" for t, text in topics.items()), encoding="utf-8"
     )
@@ -339,11 +340,7 @@ def answer_row(run_id, topic_id, references, answer):
     return row | {"response_length": words, "answer": answer}
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
 def write_runs(folder, by_run):
     folder.mkdir()
     for i, rows in enumerate(by_run.values()):
-        write(folder / f"{i}.jsonl", rows)
+        write_rows(folder / f"{i}.jsonl", rows)

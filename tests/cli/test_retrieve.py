@@ -47,13 +47,9 @@ def test_a_run_goes_straight_into_the_coverage_program(judge, retrieve_home):
         '{"id": "t", "subquestions": ["What is a dam of?"]}\n', encoding="utf-8"
     )
     given = (
-        "--set",
-        "data.questions=questions.jsonl",
-        "--set",
-        "data.retrieval=a.run",
-        "--out",
+        "--set", "data.questions=questions.jsonl", "--set", "data.retrieval=a.run", "--out",
         "results",
-    )
+    )  # fmt: skip
     ran = judge("run", "coverage", *WHERE, *given, "--json")
     assert {row["run_id"] for row in ran.rows} == {"bm25", "Z*"}
 
@@ -169,14 +165,8 @@ def test_a_dry_run_says_that_rankllm_is_not_counted(judge, retrieve_flags_home, 
 
 # `judge generate`: from retrieval runs to answers that `judge run` evaluates.
 ROOT = Path(__file__).resolve().parents[2]
-
-
 TOPICS = {f"t{n}": f"what is known of wave {n}" for n in range(8)}
-
-
 PASSAGES = {f"p{n}": f"Wave {n} breaks on the outer reef." for n in range(8)}
-
-
 IN_FLIGHT_S = 0.3  # a reply written so long before a kill has surely reached the judge
 
 

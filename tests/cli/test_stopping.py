@@ -22,11 +22,7 @@ from nuggetjudge.records.reading.problems import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 COLLECTION = EXAMPLES.parent / "tests" / "collection"
-
-
 SPENT = {"requests": 1200, "cache_hits": 3, "tokens": 45, "cost": 0.5, "seconds": 2.06}
-
-
 MANIFEST = {
     "this_time": SPENT, "limit_reached": None, "share_missing": 0.0, "problems": {},
     "judged": {"a": 480, "b": 5}, "unjudged": {"b": 2}, "counts": {"sentences \x1b[2J": 1234},
@@ -97,8 +93,6 @@ setattr(importlib.import_module(module), name, ended)
 from nuggetjudge.cli import main
 main()
 """
-
-
 HOME = "nuggetjudge.programs."
 
 
@@ -139,8 +133,6 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), most))
 from nuggetjudge.cli import main
 main()
 """
-
-
 COMMANDS = {
     "run": ("run", COLLECTION / "judge.yaml", "--out", "new/out", "--set", "run.cache=false"),
     "index": ("index", "--passages", COLLECTION / "passages.jsonl", "--out", "new/index"),
@@ -268,14 +260,8 @@ def test_commands_write_to_stderr_by_write_note_which_escapes_control_characters
 
 # What the plain install brings is enough, and of it a lexical run loads little.
 ROOT = Path(__file__).resolve().parents[2]
-
-
 DEMO = ROOT / "examples" / "demo" / "judge.yaml"
-
-
 IMPORTED = re.compile(r"^ *(?:import|from) (\w+)", re.MULTILINE)
-
-
 OF_TESTS = {"hypothesis", "krippendorff", "pyndeval", "sklearn", "statsmodels", "truescore"}
 
 

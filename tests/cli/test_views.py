@@ -11,8 +11,6 @@ from mock_server import MockServer, Refusal, Status, Truncated, input_of
 from ragdoll_folder import ragdoll, scores
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
 SUN = "the sun adds to it"
 
 
@@ -128,11 +126,7 @@ def test_the_page_shows_what_the_command_prints(judge, tmp_path):
 
 # A paper takes the table and the figures that commands write, as they are.
 pytest.importorskip("matplotlib")
-
-
 NAME = r"a_b%c&d#e$f~g^h\i{j}"  # all that LaTeX would take for something else
-
-
 PAPER = r"""\documentclass{article}
 \usepackage{booktabs,graphicx}
 \begin{document}
@@ -203,8 +197,6 @@ def compile_paper(folder):
 
 # Teams with a folder of RAGDoll or nuggetizer use every command on it, and can go back.
 __all__ = ["ragdoll"]
-
-
 SUPPORT_METRICS = {  # -1 leaves both denominators there, an uncited sentence stays in recall's
     "r1": {"weighted_precision_first_citation": 0.75, "weighted_recall_first_citation": 0.5},
     "r2": {"weighted_precision_first_citation": 0.0, "weighted_recall_first_citation": 0.0},

@@ -33,13 +33,8 @@ def masked_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     BertTokenizer({word: n for n, word in enumerate(vocabulary)}).save_pretrained(folder)
     torch.manual_seed(7)
     config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=32,
-        initializer_range=1.0,
-    )
+        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=32, initializer_range=1.0,
+    )  # fmt: skip
     BertForMaskedLM(config).save_pretrained(folder)
     return folder

@@ -15,12 +15,9 @@ from nuggetjudge.retrieval.scored import Scored, by_rank
 WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke", "rain", "fell")]
 QUERY = "why do bridges sway"
 TEXTS = {
-    "rain": "rain fell",
-    "wind": "bridges sway in the wind",
-    "dam": "the dam broke",
-    "both": "the dam broke in the rain",
-    "long": " ".join(WORDS * 9),
-}
+    "rain": "rain fell", "wind": "bridges sway in the wind", "dam": "the dam broke",
+    "both": "the dam broke in the rain", "long": " ".join(WORDS * 9),
+}  # fmt: skip
 RANKED = by_rank(TEXTS)
 
 

@@ -16,11 +16,9 @@ WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke
 PARTS = ["Query:", "Document:", "Relevant:"]
 QUERY = "why do bridges sway"
 TEXTS = {
-    "rain": "rain fell",
-    "wind": "bridges sway in the wind",
-    "dam": "the dam broke",
+    "rain": "rain fell", "wind": "bridges sway in the wind", "dam": "the dam broke",
     "long": " ".join(["rain", "wind", "dam"] * 30),
-}
+}  # fmt: skip
 RANKED = by_rank(TEXTS)
 
 
@@ -35,17 +33,9 @@ def made(folder, labels=("▁true", "▁false"), spread=1.0):
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=plain, **marks)
     torch.manual_seed(5)
     config = transformers.T5Config(
-        vocab_size=len(known),
-        d_model=16,
-        d_kv=8,
-        d_ff=32,
-        num_layers=1,
-        num_heads=2,
-        initializer_factor=spread,
-        decoder_start_token_id=0,
-        pad_token_id=0,
-        eos_token_id=1,
-    )
+        vocab_size=len(known), d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2,
+        initializer_factor=spread, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+    )  # fmt: skip
     transformers.T5ForConditionalGeneration(config).eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -65,12 +55,9 @@ def by_hand(model, texts):
     for name, text in texts.items():
         prompt = f"Query: {QUERY} Document: {text} Relevant:</s>"
         step = network.generate(
-            **tokenizer(prompt, return_tensors="pt"),
-            max_new_tokens=1,
-            do_sample=False,
-            output_logits=True,
-            return_dict_in_generate=True,
-        ).logits[0][0]
+            **tokenizer(prompt, return_tensors="pt"), max_new_tokens=1, do_sample=False,
+            output_logits=True, return_dict_in_generate=True,
+        ).logits[0][0]  # fmt: skip
         found[name] = torch.log_softmax(step[[false, true]], 0)[1].item()
     return found
 

@@ -9,12 +9,8 @@ from nuggetjudge.retrieval import splade
 from nuggetjudge.retrieval.splade import Splade, SpladeEncoder
 
 TEXTS = [
-    "ebb flood slack",
-    "neap spring tide moon sun",
-    "current",
-    "harbour bar shoal",
-    "wave bore",
-]
+    "ebb flood slack", "neap spring tide moon sun", "current", "harbour bar shoal", "wave bore",
+]  # fmt: skip
 PASSAGES = [Passage(id=f"p{i}", text=text) for i, text in enumerate(TEXTS)]
 
 

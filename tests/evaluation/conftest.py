@@ -12,14 +12,10 @@ DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 def judged(out, **more):
     settings = {
-        "program": "nuggets,support",
-        "topics": DEMO / "topics.tsv",
-        "passages": DEMO / "passages.jsonl",
-        "nuggets": DEMO / "nuggets.jsonl",
-        "runs": str(DEMO / "runs"),
-        "model": "lexical",
-        "out": out,
-    }
+        "program": "nuggets,support", "topics": DEMO / "topics.tsv",
+        "passages": DEMO / "passages.jsonl", "nuggets": DEMO / "nuggets.jsonl",
+        "runs": str(DEMO / "runs"), "model": "lexical", "out": out,
+    }  # fmt: skip
     return nj.run(**settings | more)
 
 

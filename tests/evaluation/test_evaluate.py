@@ -30,16 +30,14 @@ def demo():
     return {
         path.stem: [
             {
-                "id": row["topic_id"],
-                "question": topics[row["topic_id"]],
-                "answer": row["answer"],
-                "contexts": [texts[name] for name in row["references"]],
+                "id": row["topic_id"], "question": topics[row["topic_id"]],
+                "answer": row["answer"], "contexts": [texts[name] for name in row["references"]],
                 "nuggets": banks[row["topic_id"]],
             }
             for row in lines(path)
         ]
         for path in sorted((DEMO / "runs").iterdir())
-    }
+    }  # fmt: skip
 
 
 def values(result):

@@ -246,8 +246,6 @@ TYPOS = {
     "figure kind": (lambda result: result.figure("leaderboad", "x.svg"), "leaderboard"),
     "figure": (lambda result: result.figure("topics", "x.svg", measure="V_strit"), "V_strict"),
 }
-
-
 WHOLE = {"figure kind", "figure"}
 
 

@@ -20,14 +20,10 @@ DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 @pytest.fixture
 def settings(tmp_path):
     return {
-        "program": "nuggets,support",
-        "topics": DEMO / "topics.tsv",
-        "passages": DEMO / "passages.jsonl",
-        "nuggets": DEMO / "nuggets.jsonl",
-        "runs": str(DEMO / "runs"),
-        "model": "lexical",
-        "out": tmp_path / "out",
-    }
+        "program": "nuggets,support", "topics": DEMO / "topics.tsv",
+        "passages": DEMO / "passages.jsonl", "nuggets": DEMO / "nuggets.jsonl",
+        "runs": str(DEMO / "runs"), "model": "lexical", "out": tmp_path / "out",
+    }  # fmt: skip
 
 
 def test_settings_alone_run_a_program(settings):
@@ -121,8 +117,6 @@ def contents(folder):
 
 
 NEW = "how high do tides rise"
-
-
 REFUSED = {
     "other questions": ({"samples": [NEW]}, "its topic .* would go"),
     "other questions, from a generator": ({"samples": iter([NEW])}, "its topic .* would go"),

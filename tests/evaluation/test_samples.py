@@ -71,10 +71,8 @@ def test_frames_are_samples_and_a_cell_without_a_value_is_not_there():
     )
     one, other = read_samples(frame)
     assert (one.topic_id, [c.text for c in one.contexts], one.reference) == (
-        "7",
-        ["Tides turn."],
-        "Yes.",
-    )
+        "7", ["Tides turn."], "Yes.",
+    )  # fmt: skip
     assert (other.contexts, other.reference) == ((), "")
     assert other.topic_id.startswith("what-are-tides-")
     frame.loc[1, "answer"] = None
@@ -190,8 +188,6 @@ def test_samples_that_are_none_are_told_in_one_line(samples, message):
 
 
 HALF = "\ud83d"  # of a surrogate pair
-
-
 BROKEN = {
     "id": ({"id": f"t{HALF}"}, r"samples\[1\]\.topic_id: character 1 "),
     "question": ({"question": f"what are {HALF}tides"}, r"samples\[1\]\.question: character 9 "),

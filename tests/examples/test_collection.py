@@ -1,6 +1,5 @@
 """The demo is consistent in itself, and its systems are what its README says."""
 
-import json
 import math
 import re
 import unicodedata
@@ -9,29 +8,20 @@ from pathlib import Path
 
 import pytest
 import yaml
+from json_lines import read_rows
 
 from nuggetjudge.judges import read_own_judge
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "demo"
-
-
 SMALL = Path(__file__).resolve().parents[1] / "collection"
-
-
 UNANSWERED = {("thin", "demo-tides"), ("thin", "demo-satnav")}
-
-
 SYSTEMS = ("complete", "factdump", "miscited", "thin")
-
-
 GAIN = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
-
-
 WEIGHT = {"full": 1.0, "partial": 0.5, "none": 0.0}
 
 
 def rows(name):
-    return [json.loads(line) for line in (FOLDER / name).read_text("utf-8").splitlines()]
+    return read_rows(FOLDER / name)
 
 
 def words(text):
@@ -44,30 +34,16 @@ def shingles(text, size):
 
 
 TOPICS = dict(line.split("\t") for line in (FOLDER / "topics.tsv").read_text("utf-8").splitlines())
-
-
 PASSAGES = {row["docid"]: row for row in rows("passages.jsonl")}
-
-
 CANDIDATES = {row["topic_id"]: row["docids"] for row in rows("candidates.jsonl")}
-
-
 QRELS = [line.split() for line in (FOLDER / "qrels.txt").read_text("utf-8").splitlines()]
-
-
 NUGGETS = {row["qid"]: row for row in rows("nuggets.jsonl")}
-
-
 ANSWERS = {
     (row["run_id"], row["topic_id"]): row
     for path in sorted((FOLDER / "runs").glob("*.jsonl"))
     for row in rows(f"runs/{path.name}")
 }
-
-
 NUGGET_LABELS = rows("labels/nuggets.jsonl")
-
-
 SUPPORT_LABELS = rows("labels/support.jsonl")
 
 
@@ -109,11 +85,9 @@ def support_recall(run, topic):
 
 
 MEASURES = {
-    "V_strict": v_strict,
-    "A": a,
-    "support_precision": support_precision,
+    "V_strict": v_strict, "A": a, "support_precision": support_precision,
     "support_recall": support_recall,
-}
+}  # fmt: skip
 
 
 def means(measure):
@@ -320,17 +294,14 @@ def test_the_items_are_the_citations_with_their_texts_and_labels():
     }
     assert rows("labels/grounded.jsonl") == [
         {
-            "topic_id": row["topic_id"],
-            "run_id": row["run_id"],
-            "sentence_id": row["sentence"],
+            "topic_id": row["topic_id"], "run_id": row["run_id"], "sentence_id": row["sentence"],
             "passage_id": row["citation"],
             "claim": sentences[row["run_id"], row["topic_id"], row["sentence"]],
-            "source": passages[row["citation"]],
-            "label": LABELS[row["label"]],
+            "source": passages[row["citation"]], "label": LABELS[row["label"]],
         }
         for row in rows("labels/support.jsonl")
         if row["citation"] is not None
-    ]
+    ]  # fmt: skip
 
 
 def test_the_judge_takes_twelve_lines_at_most_and_gives_the_labels_of_the_items():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import processes
 import pytest
+from json_lines import read_rows
 from mock_server import MockServer
 from sennick_brain import careful, rows
 
@@ -29,62 +30,34 @@ from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.topics import read_topics
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
 FOLDER = ROOT / "examples" / "keypoints"
-
-
 README = (FOLDER / "README.md").read_text("utf-8")
-
-
 DOCS = (ROOT / "docs" / "protocols" / "keypoints.md").read_text("utf-8")
-
-
 PROBLEMS = Problems()
-
-
 TOPICS = read_topics(FOLDER / "topics.jsonl", PROBLEMS)
-
-
 DOCUMENTS = read_topic_documents(FOLDER / "documents.jsonl", PROBLEMS)
-
-
 POINTS = read_key_point_sets(FOLDER / "keypoints.jsonl", PROBLEMS)
-
-
 ANSWERS = {
     (answer.run_id, answer.topic_id): answer.text
     for path in sorted((FOLDER / "answers").iterdir())
     for answer in read_answers(path, PROBLEMS)
 }
-
-
 ENTAILMENTS = list(read_entailments(FOLDER / "labels" / "entailments.jsonl", PROBLEMS))
-
-
 CLAIMS = list(read_claims(FOLDER / "labels" / "claims.jsonl", PROBLEMS))
-
-
 LAGOON, FERRY = TOPICS
 
 
 # The count of the README: yes of key points, yes of claims, KPF.
 COUNTED = {
     ("thorough", LAGOON): ((11, 12), (18, 21), 132 / 149),
-    ("brief", LAGOON): ((3, 12), (3, 3), 2 / 5),
-    ("wander", LAGOON): ((2, 12), (3, 24), 1 / 7),
-    ("thorough", FERRY): ((3, 4), (5, 6), 15 / 19),
-    ("brief", FERRY): ((2, 4), (3, 3), 2 / 3),
-}
-
-
+    ("brief", LAGOON): ((3, 12), (3, 3), 2 / 5), ("wander", LAGOON): ((2, 12), (3, 24), 1 / 7),
+    ("thorough", FERRY): ((3, 4), (5, 6), 15 / 19), ("brief", FERRY): ((2, 4), (3, 3), 2 / 3),
+}  # fmt: skip
 MEANS = {  # over both topics; a topic without an answer is 0, and no part of KPP
     "thorough": {"KPR": 5 / 6, "KPP": 71 / 84, "KPF": (132 / 149 + 15 / 19) / 2},
     "brief": {"KPR": 3 / 8, "KPP": 1, "KPF": 8 / 15},
     "wander": {"KPR": 1 / 12, "KPP": 1 / 8, "KPF": 1 / 14},
 }
-
-
 MICRO = {"thorough": 14 / 16, "brief": 5 / 16, "wander": 2 / 16}
 
 
@@ -184,11 +157,9 @@ def test_every_answer_is_labelled_for_every_key_point_with_a_quote_where_it_touc
         (e.run_id, e.key_point_id) for e in ENTAILMENTS if e.label == "neutral" and e.evidence
     }
     assert partly == {
-        ("thorough", "dredging"),
-        ("thorough", "limit"),
-        ("wander", "gates"),
+        ("thorough", "dredging"), ("thorough", "limit"), ("wander", "gates"),
         ("wander", "sowing"),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("run", "topic"), COUNTED)
@@ -308,13 +279,7 @@ def test_the_lexical_judge_agrees_with_our_labels_as_the_readme_says(printed):
 
 # The summaries of the example have the lengths that its README says, and its runs fit them.
 SUMMARIES_FOLDER = Path(__file__).resolve().parents[2] / "examples" / "summaries"
-
-
-def summaries_rows(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-SUMMARIES = {row["id"]: row for row in summaries_rows(SUMMARIES_FOLDER / "summaries.jsonl")}
+SUMMARIES = {row["id"]: row for row in read_rows(SUMMARIES_FOLDER / "summaries.jsonl")}
 
 
 def test_documents_and_summaries_have_the_lengths_of_the_readme():
@@ -340,7 +305,7 @@ def test_both_runs_rank_four_passages_for_each_topic():
 
 def test_summaries_answers_cite_their_references_and_count_their_words():
     for path in sorted((SUMMARIES_FOLDER / "answers").iterdir()):
-        answers = summaries_rows(path)
+        answers = read_rows(path)
         assert [row["topic_id"] for row in answers] == list(SUMMARIES)
         for row in answers:
             cited = {index for sentence in row["answer"] for index in sentence["citations"]}

@@ -23,11 +23,7 @@ from nuggetjudge.records.reading.problems import Problems
 
 # docs/learn/ten-minutes.md: its commands and code print what it shows, from top to bottom.
 ROOT = Path(__file__).resolve().parents[2]
-
-
 PAGE = (ROOT / "docs" / "learn" / "ten-minutes.md").read_text(encoding="utf-8")
-
-
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
@@ -137,8 +133,6 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
 
 # The script behind a table of docs/trust/calibration.md prints what the page shows.
 CALIBRATION_TABLE_PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
-
-
 SLOW = pytest.mark.slow
 
 

@@ -94,12 +94,9 @@ def lacking(tmp_path_factory, samples, stated):
         server.faults = faults
         model = {"model": "hosted_vllm/mock", "api_base": server.base_url}
         return nj.evaluate(
-            samples(stated["main"]),
-            "nuggets",
-            model=model,
-            out=tmp_path_factory.mktemp("lacking") / "out",
-            **{"judges.assigner.window": 2},
-        )
+            samples(stated["main"]), "nuggets", model=model,
+            out=tmp_path_factory.mktemp("lacking") / "out", **{"judges.assigner.window": 2},
+        )  # fmt: skip
 
 
 def test_what_is_not_judged_never_passes_silently(lacking):
@@ -160,10 +157,8 @@ def test_the_interval_is_that_of_compare(results, stated):
     one, other = results["broken"], results["main"]
     (pair,) = nj.compare(one, other, measures=["V_strict"])["measures"]["V_strict"]["pairs"]
     assert (checked.value, checked.low, checked.high) == (
-        pair["difference"],
-        pair["low"],
-        pair["high"],
-    )
+        pair["difference"], pair["low"], pair["high"],
+    )  # fmt: skip
     by_hand = (sum(stated["broken"]) - sum(stated["main"])) / 4 / 8
     assert checked.value == pytest.approx(by_hand)
 

@@ -1,10 +1,10 @@
 """A verdict as files: JUnit XML as parsers want it, Markdown that nothing judged can break."""
 
-import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from json_lines import write_rows
 from of_plugins import of_plugins
 
 import nuggetjudge as nj
@@ -87,40 +87,24 @@ def test_json_has_the_fields_that_ci_reads_and_no_words_of_the_verdict():
 
 # What a config will give is known before: of every program, held against what a run then gave.
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
 DEMO, POINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
-
-
 ANSWERS = {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl",
            "runs": str(DEMO / "runs" / "thin.jsonl")}  # fmt: skip
-
-
 RANKED = {"candidates": DEMO / "candidates.jsonl", "limit": 1}
-
-
 KEY_POINTS = {"topics": POINTS / "topics.jsonl", "runs": str(POINTS / "answers" / "brief.jsonl"),
               "keypoints": POINTS / "keypoints.jsonl"}  # fmt: skip
-
-
 COVERAGE = {"topics": "topics.jsonl", "questions": "questions.jsonl", "retrieval": "run.txt",
             "passages": "passages.jsonl", "runs": "answers.jsonl"}  # fmt: skip
-
-
 ITEMS = {"items": DEMO / "labels" / "grounded.jsonl", "limit": 1}
-
-
 GIVEN = {
-    "nuggets": {**ANSWERS, "nuggets": DEMO / "nuggets.jsonl"},
-    "support": ANSWERS,
+    "nuggets": {**ANSWERS, "nuggets": DEMO / "nuggets.jsonl"}, "support": ANSWERS,
     "support, all": {**ANSWERS, "support.citations": "all"},
     "relevance": {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl", **RANKED},
-    "keypoints": KEY_POINTS,
-    "keypoints, recall": {**KEY_POINTS, "keypoints.precision": False},
+    "keypoints": KEY_POINTS, "keypoints, recall": {**KEY_POINTS, "keypoints.precision": False},
     "coverage": {**COVERAGE, "coverage.k": 3},
     "items": {**ITEMS, "items.judge": str(DEMO / "grounded.yaml")},
     "support,evidence": {**ANSWERS, "run.config": "evidence.yaml"},
-}
+}  # fmt: skip
 
 
 for plugin in of_plugins("measure_cases.py"):
@@ -128,7 +112,7 @@ for plugin in of_plugins("measure_cases.py"):
 
 
 def rows(path, *objects):
-    path.write_text("".join(json.dumps(row) + "\n" for row in objects), encoding="utf-8")
+    write_rows(path, objects)
 
 
 @pytest.fixture
@@ -201,13 +185,9 @@ def score_row(run, measure, topic="all", value=1.0):
 
 
 ROWS = [
-    score_row("answers", "V_strict", "t1"),
-    score_row("answers", "V_strict"),
-    score_row("retr", "coverage", "t1"),
-    score_row("retr", "coverage"),
-]
-
-
+    score_row("answers", "V_strict", "t1"), score_row("answers", "V_strict"),
+    score_row("retr", "coverage", "t1"), score_row("retr", "coverage"),
+]  # fmt: skip
 NO_CHECK = {
     "a run that has other measures": (ROWS, Bound("V_strict", 0.5, "retr"), {}, "retr"),
     "the same by --run": (ROWS, Bound("V_strict", 0.5), {"run": "retr"}, "retr"),

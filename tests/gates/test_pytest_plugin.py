@@ -24,8 +24,6 @@ def test_tides(judge):
     result = judge(SAMPLES, "nuggets")
     assert_judged(result).mean("V_strict") >= 0.6
 """
-
-
 MOON, SUN = "The moon pulls the sea.", "Nobody knows."
 
 

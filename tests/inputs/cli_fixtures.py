@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_rows, write_rows
 from mock_server import Body, Brain, MockServer, input_of
 from processes import JUDGE, run
 
 # What the model of these tests answers: the label of each sentence, and whether a nugget is there.
 VERDICTS = {
-    "Tides follow the moon.": "full",
-    "Tides follow the sun alone.": "partial",
-    "Kelp bends with the tide.": "none",
-    "Water rises twice a day.": "full",
-    "Bays funnel the water.": "partial",
-    "Lakes have large tides.": "none",
-}
+    "Tides follow the moon.": "full", "Tides follow the sun alone.": "partial",
+    "Kelp bends with the tide.": "none", "Water rises twice a day.": "full",
+    "Bays funnel the water.": "partial", "Lakes have large tides.": "none",
+}  # fmt: skip
 NUGGETS = {
     "the moon pulls the sea": ("vital", "support"),
     "the sun adds to it": ("vital", "not_support"),
@@ -137,15 +135,10 @@ def tide_server(tide_brain: Brain) -> Iterator[MockServer]:
         yield server
 
 
-def write_rows(path: Path, rows: list[Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def rows_of() -> Callable[[Path], list[Any]]:
     """The objects of a JSONL file."""
-    return lambda path: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return lambda path: read_rows(path)
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from graded_labels import write_jsonl
+from json_lines import write_rows
 
 
 def write_summaries(path: Path, summaries: Mapping[str, tuple[str, list[str]]]) -> Path:
     """A file of summaries: id -> (summary, documents)."""
     rows = [{"id": i, "documents": docs, "summary": text} for i, (text, docs) in summaries.items()]
-    return write_jsonl(path, rows)
+    return write_rows(path, rows)
 
 
 def write_seeds(path: Path, questions: Mapping[str, str]) -> Path:
@@ -20,7 +20,7 @@ def write_seeds(path: Path, questions: Mapping[str, str]) -> Path:
         {"id": name, "text": text, "domain": name[0], "category": "why"}
         for name, text in questions.items()
     ]
-    return write_jsonl(path, rows)
+    return write_rows(path, rows)
 
 
 def write_documents(path: Path, documents: Mapping[str, list[str]]) -> Path:
@@ -30,4 +30,4 @@ def write_documents(path: Path, documents: Mapping[str, list[str]]) -> Path:
         for name, texts in documents.items()
         for number, text in enumerate(texts, 1)
     ]
-    return write_jsonl(path, rows)
+    return write_rows(path, rows)

@@ -1,8 +1,7 @@
 """A folder as RAGDoll leaves it, and the scores of a command."""
 
-import json
-
 import pytest
+from json_lines import write_rows
 
 # Of two answers; RAGDoll's own functions (castorini/RAGDoll 1f06719) give the metrics below for it.
 ASSIGNMENTS = [
@@ -18,11 +17,7 @@ SUPPORT = {"r1": [["2", "-1"], ["1"], []], "r2": [["-1"], ["0"]]}
 
 def write_lines(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
-def read_lines(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    write_rows(path, rows)
 
 
 @pytest.fixture

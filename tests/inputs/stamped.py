@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graded_labels import write_jsonl
+from json_lines import write_rows
 from stamp_brain import SENTENCE, STAMPS
 
 REASON = "the stamp says so"
@@ -98,8 +98,8 @@ def write_nugget_data(folder: Path, n_topics: int, *, n_passages: int = 2) -> di
         ]
         candidates.append({"query": {"qid": f"t{i}", "text": query}, "candidates": passages})
     return {
-        "nuggets": write_jsonl(folder / "nuggets.jsonl", nuggets),
-        "candidates": write_jsonl(folder / "candidates.jsonl", candidates),
+        "nuggets": write_rows(folder / "nuggets.jsonl", nuggets),
+        "candidates": write_rows(folder / "candidates.jsonl", candidates),
     }
 
 
@@ -108,6 +108,6 @@ def write_question_data(folder: Path, n_topics: int) -> dict[str, Path]:
     questions = [{"id": f"t{i}", "subquestions": wanted_of(i)} for i in range(n_topics)]
     reports = [{"id": f"t{i}", "report": text_about(i)} for i in range(n_topics)]
     return {
-        "questions": write_jsonl(folder / "questions.jsonl", questions),
-        "reference": write_jsonl(folder / "reports.jsonl", reports),
+        "questions": write_rows(folder / "questions.jsonl", questions),
+        "reference": write_rows(folder / "reports.jsonl", reports),
     }

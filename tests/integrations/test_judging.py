@@ -172,13 +172,10 @@ def test_what_an_answer_lost_is_said(refusing):
     )
     assert explanation.score.value == 0.5
     assert explanation.feedback.splitlines() == [
-        "V_strict 0.500 (n 2)",
-        "The answer does not state:",
-        "- iron is old (vital)",
-        "Not carried by what they cite:",
-        "- Iron rusts.: none support in “Cables carry load.”",
+        "V_strict 0.500 (n 2)", "The answer does not state:", "- iron is old (vital)",
+        "Not carried by what they cite:", "- Iron rusts.: none support in “Cables carry load.”",
         "- Cables sing.: cites nothing",
-    ]
+    ]  # fmt: skip
     lost = SampleJudge("V_strict", model=refusing, cache=False).explain(
         SAMPLES[0] | {"answer": "Zebra."}
     )

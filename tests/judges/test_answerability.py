@@ -6,6 +6,7 @@ import json
 from typing import NamedTuple
 
 import pytest
+from json_lines import read_rows
 from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
@@ -18,14 +19,8 @@ from nuggetjudge.judges.keypoints import number_key_points
 from nuggetjudge.judges.lexical.questions import answer_overlap, subject_words
 
 BUILT = "Who built the bridge?"  # about: built bridge; 8 runs of five letters
-
-
 TEXT = "They built a bridge. Its deck sways in wind."
-
-
 QUESTIONS = [BUILT, "Which bees make honey?", "Why does the deck sway?"]
-
-
 GRADES = {BUILT: 5, QUESTIONS[1]: 0, QUESTIONS[2]: 3}
 
 
@@ -206,33 +201,24 @@ def test_items_are_run_fitted_and_compared_with_people_in_either_form(labelled, 
     given = {"judges.answerability.window": window}
     out = tmp_path / "out"
     run = nj.run(program="items", items=labelled, judge="answerability", out=out, **given)
-    people = [json.loads(line) for line in labelled.read_text(encoding="utf-8").splitlines()]
+    people = read_rows(labelled)
     assert [(int(row["label"]) >= 3) * 5 for row in run.judgements["labels"]] == [
         row["label"] for row in people
     ]
     assert all(0 <= row["score"] <= 1 for row in run.judgements["labels"])
     calibrated = nj.calibrate(
-        labelled,
-        "answerability",
-        "threshold",
-        folds=5,
-        resamples=0,
-        scale={"0": "0", "1": "0", "2": "0", "3": "5", "4": "5", "5": "5"},
-        **given,
-    )
+        labelled, "answerability", "threshold", folds=5, resamples=0,
+        scale={"0": "0", "1": "0", "2": "0", "3": "5", "4": "5", "5": "5"}, **given,
+    )  # fmt: skip
     kappa = calibrated.report["figures"]["kappa"]
     assert (kappa["before"]["value"], kappa["after"]["value"]) == (1.0, 1.0)
     assert calibrated.file.correction.labels == ("0", "5")
     state = tmp_path / "fitted.json"
     state.write_text(calibrated.file.text(), encoding="utf-8")
     again = nj.run(
-        program="items",
-        items=labelled,
-        judge="answerability",
-        out=tmp_path / "fitted",
-        **given,
+        program="items", items=labelled, judge="answerability", out=tmp_path / "fitted", **given,
         **{"judges.answerability.state": state},
-    )
+    )  # fmt: skip
     assert [int(row["label"]) for row in again.judgements["labels"]] == [
         row["label"] for row in people
     ]

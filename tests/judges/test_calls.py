@@ -134,13 +134,8 @@ def test_each_item_gets_its_own_verdict_and_the_first_of_a_call_its_provenance(s
     items = [nugget("t1", answer, text) for text in "abc" for answer in "xy"]
     outcomes = judged(NuggetAssigner(model=config, window=2), items)
     labels = [
-        "support",
-        "support",
-        "partial_support",
-        "partial_support",
-        "not_support",
-        "not_support",
-    ]
+        "support", "support", "partial_support", "partial_support", "not_support", "not_support",
+    ]  # fmt: skip
     assert [verdict.label for verdict, _ in outcomes] == labels
     assert [call is not None for _, call in outcomes] == [True, True, False, False, True, True]
     assert len(server.requests) == 4
@@ -181,8 +176,6 @@ def test_an_endpoint_that_cannot_answer_ends_it_all(served):
 
 # Judges of items: how many go into a call, and which inputs they share.
 FACTS = ["Tides turn turbines.", "Silt wears them down.", "Kelp bends."]
-
-
 ANSWER = "Tides turn turbines."
 
 
@@ -264,25 +257,18 @@ def test_any_number_of_items_is_judged_window_by_window_in_order():
 def test_the_items_of_a_call_share_all_inputs_but_the_numbered_one():
     asked = NuggetAssigner(model="lexical").call_inputs(items(*FACTS[:2]))
     assert asked == {
-        "question": "why",
-        "answer": ANSWER,
-        "nuggets": {"1": FACTS[0], "2": FACTS[1]},
-    }
+        "question": "why", "answer": ANSWER, "nuggets": {"1": FACTS[0], "2": FACTS[1]},
+    }  # fmt: skip
 
 
 # A reply that is no judgement is an error with its reason, never a label.
 SPOILED = {
-    "empty": (EmptyContent(), "unparseable"),
-    "null": (EmptyContent(None), "unparseable"),
-    "prose": (Prose(), "unparseable"),
-    "broken JSON": (BadJson(), "unparseable"),
-    "no field": (Says("{}"), "incomplete"),
-    "refusal": (Refusal(), "refused"),
-    "content filter": (ContentFilter(), "refused"),
-    "truncated": (Truncated(), "truncated"),
-    "server error": (Status(500), "error"),
-    "connection cut": (Cut(), "error"),
-}
+    "empty": (EmptyContent(), "unparseable"), "null": (EmptyContent(None), "unparseable"),
+    "prose": (Prose(), "unparseable"), "broken JSON": (BadJson(), "unparseable"),
+    "no field": (Says("{}"), "incomplete"), "refusal": (Refusal(), "refused"),
+    "content filter": (ContentFilter(), "refused"), "truncated": (Truncated(), "truncated"),
+    "server error": (Status(500), "error"), "connection cut": (Cut(), "error"),
+}  # fmt: skip
 
 
 def failure(make, asked, server, **settings):
@@ -302,21 +288,10 @@ def test_every_judge_names_the_reason(case, model_server, fault, reason):
 
 
 WRITERS = (
-    "nuggetizer",
-    "query_writer",
-    "subquestion_generator",
-    "request_writer",
-    "decontextualizer",
-    "keypoint_extractor",
-    "keypoint_merger",
-    "claim_extractor",
-    "nugget_proposer",
-    "gap_writer",
-    "question_evolver",
-    "answer_writer",
-)
-
-
+    "nuggetizer", "query_writer", "subquestion_generator", "request_writer", "decontextualizer",
+    "keypoint_extractor", "keypoint_merger", "claim_extractor", "nugget_proposer", "gap_writer",
+    "question_evolver", "answer_writer",
+)  # fmt: skip
 WINDOWED = {"question": "q", "nuggets": ["wind", "deck"]}
 
 
@@ -411,11 +386,7 @@ def test_nuggets_beyond_the_longest_list_are_cut_and_counted():
 # What one topic costs: requests and prompt characters, counted by the server.
 # The same work took the reference tool 14 requests and 55,570 characters when measured.
 MAX_REQUESTS, MAX_CHARACTERS = 11, 55_570
-
-
 QUESTION = "why do long bridges sway in strong wind and how is it prevented"
-
-
 WORDS = ("wind", "deck", "sway", "the", "of", "bridge", "moves", "a", "tower", "when", "load")
 
 

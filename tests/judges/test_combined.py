@@ -27,8 +27,6 @@ from nuggetjudge.judges.verdicts import Verdict
 from nuggetjudge.records.judgements import Evidence, Reason
 
 ASKED = {"sentence": "Tides follow the moon.", "passage": "The moon makes the tides."}
-
-
 MODELS = ("a", "b", "c", "d")
 
 
@@ -268,8 +266,6 @@ VERIFIED_ASKED = {
     "sentence": "Tides follow the moon.",
     "passage": "Fish sleep. The moon makes the tides. Boats wait.",
 }
-
-
 PARTS = "parts_in_question"
 
 

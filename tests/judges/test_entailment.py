@@ -6,6 +6,7 @@ import json
 from typing import NamedTuple
 
 import pytest
+from json_lines import read_rows
 from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
@@ -227,7 +228,7 @@ def test_the_baseline_agrees_with_people_on_nuggets_in_responses(shared_data):
     path = shared_data / "ikat24_nugget_match" / "pairs.jsonl"
     if not path.is_file():
         pytest.skip(f"{path} not found")
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     items = [
         Asked(
             {"topic_id": row["turn_id"]}, {"key_point": row["nugget"], "response": row["response"]}
@@ -278,27 +279,18 @@ def test_items_are_run_and_fitted_to_labels_of_0_and_1_in_either_form(labelled, 
     assert {(each["of"], each["quote"][:7]) for each in quoted} == {("response", "In year")}
     assert not any("evidence" in row for row in rows if row["label"] == "neutral")
     calibrated = nj.calibrate(
-        labelled,
-        "entailment",
-        "threshold",
-        folds=5,
-        resamples=0,
-        scale={"0": "no", "1": "yes"},
+        labelled, "entailment", "threshold", folds=5, resamples=0, scale={"0": "no", "1": "yes"},
         **given,
-    )
+    )  # fmt: skip
     kappa = calibrated.report["figures"]["kappa"]
     assert (kappa["before"]["value"], kappa["after"]["value"]) == (1.0, 1.0)
     assert calibrated.file.correction.labels == ("no", "yes")
     state = tmp_path / "fitted.json"
     state.write_text(calibrated.file.text(), encoding="utf-8")
     again = nj.run(
-        program="items",
-        items=labelled,
-        judge="entailment",
-        out=tmp_path / "fitted",
-        **given,
+        program="items", items=labelled, judge="entailment", out=tmp_path / "fitted", **given,
         **{"judges.entailment.state": state},
-    )
+    )  # fmt: skip
     labels = [row["label"] for row in again.judgements["labels"]]
     assert labels == ["yes" if label else "no" for label in people]
 
@@ -308,10 +300,7 @@ def test_a_fitted_judge_keeps_its_quotes(served):
     scale = ("no", "neutral", "yes")
     cuts = Correction(cuts=(0.7, 0.9))
     file = JudgeFile(
-        judge="entailment",
-        version=EntailmentJudge.version,
-        scale=scale,
-        model=model.model,
+        judge="entailment", version=EntailmentJudge.version, scale=scale, model=model.model,
         correction=cuts,
     )
     judge = EntailmentJudge(model, window=10).copy_with_fit(file)

@@ -28,11 +28,7 @@ from nuggetjudge.judges.keypoints import number_key_points
 from nuggetjudge.records.judgements import Reason, Unjudged
 
 TEXT = "Tides turn\nturbines. Silt wears them down."
-
-
 QUESTION = "what do tides do"
-
-
 OWN = OwnJudgeDefinition(
     name="grounded",
     question="Is the claim stated in the source?",
@@ -40,15 +36,10 @@ OWN = OwnJudgeDefinition(
     labels={"no": 0.0, "partly": 0.5, "fully": 1.0},
     lexical={"look_for": "claim", "in": "source", "cuts": (0.3, 0.6)},
 )
-
-
 NAMES = OwnJudgeDefinition(
-    name="kind",
-    question="Of what kind is it?",
-    inputs={"text": "a text"},
-    labels=["news", "diary"],
-    ordered=False,
-)
+    name="kind", question="Of what kind is it?", inputs={"text": "a text"},
+    labels=["news", "diary"], ordered=False,
+)  # fmt: skip
 
 
 # What is asked of each judge, the inputs that it quotes, and its labels, worst and best.
@@ -379,11 +370,7 @@ def test_a_misspelt_wish_is_no_other_wish(wrong):
 
 # What is asked of a judge that says why is approved word for word, as all prompts are.
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "prompts" / "explaining"
-
-
 TEXTS = {"question": "why", "answer": "a", "passage": "p", "sentence": "s", "response": "r"}
-
-
 LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}}
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from graded_labels import write_jsonl
+from json_lines import write_rows
 from mock_server import MockServer, default_brain, input_of
 from pydantic import ValidationError
 
@@ -159,11 +159,7 @@ EXTRACTED = {
     "known": [],
     "points": [{"text": "A lamp fell into dust.", "spans": ["Dust lay", "A lamp fell."]}],
 }
-
-
 SPLIT = {"question": "Why, and when?", "kind": "Complex", "subquestions": ["Why?", "When?"]}
-
-
 CITED = {"passage": "It rained.", "sentence": "It was wet.", "verdict": "full"}
 
 
@@ -172,7 +168,7 @@ def shown(tmp_path):
     """A lexical judge with these examples, and the messages of one question."""
 
     def with_rows(judge, *rows):
-        return with_demonstrations(judge, write_jsonl(tmp_path / "examples.jsonl", rows))
+        return with_demonstrations(judge, write_rows(tmp_path / "examples.jsonl", rows))
 
     return with_rows
 
@@ -262,8 +258,8 @@ def test_a_missing_field_and_an_empty_file_are_refused(shown):
 def test_a_build_shows_the_examples_that_its_config_names(tmp_path):
     from nuggetjudge.plugins.collections.long2rag import build_long2rag
 
-    seeds = write_jsonl(tmp_path / "seeds.jsonl", [{"id": "a", "text": "Why did the mill burn?"}])
-    path = write_jsonl(tmp_path / "examples.jsonl", [SPLIT])
+    seeds = write_rows(tmp_path / "seeds.jsonl", [{"id": "a", "text": "Why did the mill burn?"}])
+    path = write_rows(tmp_path / "examples.jsonl", [SPLIT])
     given = {"run.out": tmp_path / "out", "run.cache": False, "long2rag.least": 0}
     given["judges.question_decomposer.demonstrations"] = path
     with MockServer(default_brain) as server:
@@ -304,18 +300,12 @@ CORRECTION = Correction(
     topics={"t1": 0.1, "größe": -0.2},
     spread=0.4,
 )
-
-
 FILE = JudgeFile(
-    judge="support",
-    version=SupportJudge.version,
-    scale=SCALE,
-    model="lexical",
+    judge="support", version=SupportJudge.version, scale=SCALE, model="lexical",
     prompts={"judge": FittedPrompt(instructions="Judge »strictly«.\nIndeed.")},
-    words={"tide": 1.5},
-    correction=CORRECTION,
+    words={"tide": 1.5}, correction=CORRECTION,
     fitted={"method": "topic", "n": 3, "figures": {"kappa": None}},
-)
+)  # fmt: skip
 
 
 # What a fresh process runs: pickle raises as soon as anything is loaded with it.

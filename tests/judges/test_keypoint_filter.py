@@ -91,10 +91,8 @@ def test_labels_may_be_cut_into_tokens():
     quote_inside = [(' "y', {' "y': math.log(0.6), ' "no': math.log(0.2)}), "es", '"', "}"]
     assert with_tokens(*quote_inside)[0].score == pytest.approx(0.75)
     spaced = [
-        (" ", {" ": 0.0}),
-        ('"', {'"': 0.0}),
-        (" y", {" y": math.log(0.6), " n": math.log(0.2)}),
-    ]
+        (" ", {" ": 0.0}), ('"', {'"': 0.0}), (" y", {" y": math.log(0.6), " n": math.log(0.2)}),
+    ]  # fmt: skip
     assert with_tokens(*spaced, "es", '"}')[0].score == pytest.approx(0.75)
 
 
@@ -164,10 +162,8 @@ def test_without_log_probabilities_the_score_is_the_share_of_yes_among_samples(n
         prediction = judge(**ASKED)
         bodies = [request.body for request in server.requests]
     assert (prediction.verdict, prediction.score, prediction.method) == (
-        label,
-        n_yes / 5,
-        "samples",
-    )
+        label, n_yes / 5, "samples",
+    )  # fmt: skip
     assert prediction.probabilities is None
     assert [body["temperature"] for body in bodies] == [1.0] * 5
     assert not any("seed" in body or "logprobs" in body for body in bodies)
@@ -261,10 +257,8 @@ def test_the_baseline_keeps_what_shares_a_word_with_the_question(key_point, scor
     prediction = judge(question=ASKED["question"], key_point=key_point)
     assert (prediction.verdict, prediction.score) == (verdict, pytest.approx(score))
     assert (prediction.method, judge.method, prediction.probabilities) == (
-        "lexical",
-        "lexical",
-        None,
-    )
+        "lexical", "lexical", None,
+    )  # fmt: skip
 
 
 def test_with_a_higher_threshold_the_baseline_wants_two_words():

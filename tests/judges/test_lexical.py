@@ -81,12 +81,9 @@ def test_relevance_is_the_share_of_the_questions_content_words(passage, grade):
 
 def test_the_half_that_shares_most_with_the_question_is_vital():
     nuggets = {
-        "1": "bees make honey",
-        "2": "bridges sway",
-        "3": "the old tower is white",
-        "4": "wind makes bridges sway",
-        "5": "salt is bad for stone",
-    }
+        "1": "bees make honey", "2": "bridges sway", "3": "the old tower is white",
+        "4": "wind makes bridges sway", "5": "salt is bad for stone",
+    }  # fmt: skip
     rated = lexical.rate_importance({"question": "why bridges sway in wind", "nuggets": nuggets})
     vital = [key for key, label in rated["importance"].items() if label == "vital"]
     assert list(rated["importance"]) == list(nuggets)
@@ -286,14 +283,9 @@ def test_missing_data_is_named_and_left_out(tmp_path, capsys):
 
 # Lexical baselines on text that nobody tidied: no passage may end a run or its dry run.
 FILES = (
-    "crux_duc/passages.jsonl",
-    "rag24_e2e/passages.jsonl",
-    "rag24_support/passages.jsonl",
-    "rag24_relevance/pairs.jsonl",
-    "dl23_llmjudge/pairs.jsonl",
-)
-
-
+    "crux_duc/passages.jsonl", "rag24_e2e/passages.jsonl", "rag24_support/passages.jsonl",
+    "rag24_relevance/pairs.jsonl", "dl23_llmjudge/pairs.jsonl",
+)  # fmt: skip
 KEPT = ("question", "n", "way", "domain", "category", "wanted", "turns", "max_turns")
 
 

@@ -1,12 +1,12 @@
 """How the lexical baselines cut, quote and write text."""
 
 import asyncio
-import json
 import time
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from json_lines import read_rows
 
 from nuggetjudge.judges import AnswerabilityGrader, SupportJudge
 from nuggetjudge.judges.lexical.clauses import MAX_WORDS, statements
@@ -78,18 +78,14 @@ def share_verbatim(judge, items):
     return n_there / n, n, n_bare
 
 
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def test_all_evidence_on_trec_support_labels_stands_verbatim_in_its_text(shared_data):
     folder = shared_data / "rag24_support"
     if not folder.is_dir():
         pytest.skip(f"rag24_support not found in {shared_data}")
-    passages = {row["docid"]: row["text"] for row in rows(folder / "passages.jsonl")}
+    passages = {row["docid"]: row["text"] for row in read_rows(folder / "passages.jsonl")}
     items = [
         {"sentence": row["sentence"], "passage": passages[row["docid"]]}
-        for row in rows(folder / "pairs.jsonl")
+        for row in read_rows(folder / "pairs.jsonl")
         if row["docid"] in passages
     ]
     share, n, n_bare = share_verbatim(SupportJudge("lexical"), items)
@@ -104,11 +100,11 @@ def test_all_evidence_on_crux_ratings_stands_verbatim_in_its_text(shared_data):
         pytest.skip(f"crux_duc not found in {shared_data}")
     asked = {
         row["qid"]: [question["text"] for question in row["sub_questions"]]
-        for row in rows(folder / "queries.jsonl")
+        for row in read_rows(folder / "queries.jsonl")
     }
     items = [
         {"question": question, "context": row["text"]}
-        for row in rows(folder / "passages.jsonl")
+        for row in read_rows(folder / "passages.jsonl")
         for question in asked[row["qid"]][:5]
     ]
     share, n, n_bare = share_verbatim(AnswerabilityGrader("lexical"), items)
@@ -271,8 +267,6 @@ def test_brackets_are_left_out_beside_some_that_are_never_closed():
 
 
 FUNCTION_WORDS = {"the", "a", "and", "because", "which", "whose", "in", "of", "is", "has", "who"}
-
-
 _WORDS = st.sampled_from(
     ["the", "a", "deck", "wind,", "moves", "is", "and", "because", "which", "whose", "of.", "who,"]
 )
@@ -295,8 +289,6 @@ def test_any_string_is_read_without_an_error(passage):
 
 # A document is cut at the best borders there are, evenly, and loses nothing.
 PIECES = st.sampled_from(["wind", "Dr.", "A deck", ".", "? ", "\n\n", "\n", " ", "  ", "é”)", "。"])
-
-
 DOCUMENTS = st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200)
 
 
@@ -339,10 +331,8 @@ def test_paragraphs_are_kept_together_before_sentences():
 def test_a_paragraph_that_is_too_long_is_cut_between_its_sentences():
     document = "Title\n\nOne two three. Four five six! Seven eight nine?"
     assert segments(document, 4) == [
-        "Title\n\nOne two three.",
-        "Four five six!",
-        "Seven eight nine?",
-    ]
+        "Title\n\nOne two three.", "Four five six!", "Seven eight nine?",
+    ]  # fmt: skip
 
 
 def test_a_sentence_that_is_too_long_is_cut_between_words():
@@ -371,21 +361,13 @@ def test_the_limit_is_1024_words_unless_told_otherwise():
 def test_an_initial_or_a_title_ends_no_sentence():
     text = "Dr. Oke met J. R. Ward. \"Why?\" she asked. 'It rose.' He left… Done"
     assert sentences(text) == [
-        "Dr. Oke met J. R. Ward.",
-        '"Why?" she asked.',
-        "'It rose.'",
-        "He left…",
-        "Done",
-    ]
+        "Dr. Oke met J. R. Ward.", '"Why?" she asked.', "'It rose.'", "He left…", "Done",
+    ]  # fmt: skip
 
 
 # The baseline copies sentences that answer, cites where they stand, and keeps to the limits.
 RAIN = "Heavy autumn rain weakened the Morne dam."
-
-
 WALL = "Engineers say the dam wall was thin."
-
-
 BEES = "Honey bees dance for flowers."
 
 

@@ -13,14 +13,10 @@ from nuggetjudge.judges.ranking import ListwiseRanker, Order, SetwiseRanker, per
 from nuggetjudge.retrieval.rerank.windows import setwise_top, slide
 
 QUESTION = "Why did the dam break?"
-
-
 PASSAGES = [
-    "Bees sing in June.",
-    "The dam broke in 1911.",
-    "Why the dam did break: clay.",
+    "Bees sing in June.", "The dam broke in 1911.", "Why the dam did break: clay.",
     "Dams are old.",
-]
+]  # fmt: skip
 
 
 def ranker_at(server, **settings):
@@ -75,11 +71,9 @@ UNREAD = {
     "no list": (Says('{"order": 3}'), "unparseable"),
     "an empty list": (Says('{"order": []}'), "unparseable"),
     "unknown numbers alone": (Says('{"order": [0, 5, 77]}'), "unparseable"),
-    "no field": (Says("{}"), "incomplete"),
-    "truncated": (Truncated(), "truncated"),
-    "refused": (Refusal(), "refused"),
-    "connection cut": (Cut(), "error"),
-}
+    "no field": (Says("{}"), "incomplete"), "truncated": (Truncated(), "truncated"),
+    "refused": (Refusal(), "refused"), "connection cut": (Cut(), "error"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("fault", "reason"), UNREAD.values(), ids=UNREAD.keys())

@@ -12,8 +12,6 @@ from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelev
 from nuggetjudge.records.topics import number_texts
 
 PASSAGE = "Turbines turn with the tide. Power costs 90 a unit."
-
-
 NAMES = ["how it works", "what it costs", "who pays", "where it is", "since when"]
 
 

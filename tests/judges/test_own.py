@@ -109,14 +109,10 @@ def test_inputs_that_it_does_not_know_are_refused(definition):
 
 def test_every_change_of_the_definition_is_another_version(definition):
     changes = [
-        ("", ""),
-        ("all of it", "every part of it"),
-        ("a statement", "a sentence"),
-        ("partly: 0.5", "partly: 0.4"),
-        ("measure: groundedness", "measure: trust"),
-        ("cuts: [0.4, 0.7]", "cuts: [0.4, 0.6]"),
-        ("name: grounded", "name: founded"),
-    ]
+        ("", ""), ("all of it", "every part of it"), ("a statement", "a sentence"),
+        ("partly: 0.5", "partly: 0.4"), ("measure: groundedness", "measure: trust"),
+        ("cuts: [0.4, 0.7]", "cuts: [0.4, 0.6]"), ("name: grounded", "name: founded"),
+    ]  # fmt: skip
     versions = [definition(*change).version for change in changes]
     assert len(set(versions)) == len(changes)
     assert definition().version == versions[0]
@@ -125,10 +121,7 @@ def test_every_change_of_the_definition_is_another_version(definition):
 def test_a_judge_file_fits_the_version_that_it_was_made_with_alone(definition):
     judge = OwnJudge(definition(), model="lexical")
     state = JudgeFile(
-        judge="grounded",
-        version=judge.version,
-        scale=judge.scale,
-        model="lexical",
+        judge="grounded", version=judge.version, scale=judge.scale, model="lexical",
         correction=Correction(cuts=(0.9, 0.95)),
     )
     fitted = judge.copy_with_fit(state)

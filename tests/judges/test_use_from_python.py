@@ -132,8 +132,6 @@ def test_a_script_that_used_a_judge_ends_by_itself():
 
 # Fitted judges: copies, and instructions that travel as JSON.
 NEW = "Judge as the assessors of this task do."
-
-
 COPIES = {
     "copy.deepcopy": copy.deepcopy,
     "judge.deepcopy": lambda judge: judge.deepcopy(),
@@ -217,11 +215,9 @@ MADE_FROM = {
 def file_of(maker, **changes):
     prompt = FittedPrompt(instructions="List it all.")
     fields = {
-        "judge": maker.name,
-        "version": maker.version,
-        "model": "any",
+        "judge": maker.name, "version": maker.version, "model": "any",
         "prompts": {maker.predictor: prompt},
-    }
+    }  # fmt: skip
     return JudgeFile(**(fields | changes))
 
 
@@ -292,13 +288,9 @@ def test_a_file_that_does_not_fit_is_refused(changes, message):
 def test_importance_is_corrected_as_any_judge_of_items_but_not_by_topic():
     judge = NuggetImportance("lexical")
     strict = JudgeFile(
-        judge="importance",
-        version=judge.version,
-        scale=judge.scale,
-        model="lexical",
-        window=judge.window,
-        correction=Correction(cuts=(2.0,)),
-    )
+        judge="importance", version=judge.version, scale=judge.scale, model="lexical",
+        window=judge.window, correction=Correction(cuts=(2.0,)),
+    )  # fmt: skip
     asked = {"question": "Why did the dam break?", "nuggets": ["The dam broke.", "It rained."]}
     assert judge(**asked).importance == ["vital", "okay"]
     assert judge.copy_with_fit(strict)(**asked).importance == ["okay", "okay"]

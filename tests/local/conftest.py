@@ -54,16 +54,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def judge(model_url: str, work: Path) -> Callable[..., Ran]:
     """`judge("run", config, ...)` on the model, by the entry that docs/backends.md shows."""
     entry = {
-        "model": "hosted_vllm/smollm2",
-        "api_base": model_url,
-        "context_length": CONTEXT,
-        "concurrency": SLOTS,
-        "price": {"input": 0, "output": 0},
-        "logprobs": True,
-        "timeout_s": 600,
-        "deadline_s": 1200,
-        "endpoint": "local",
-    }
+        "model": "hosted_vllm/smollm2", "api_base": model_url, "context_length": CONTEXT,
+        "concurrency": SLOTS, "price": {"input": 0, "output": 0}, "logprobs": True,
+        "timeout_s": 600, "deadline_s": 1200, "endpoint": "local",
+    }  # fmt: skip
 
     def go(command: str, config: dict[str, Any], *arguments: str) -> Ran:
         folder = Path(config.get("run", {}).get("out", work / "out"))

@@ -9,12 +9,10 @@ import pytest
 from local.conftest import DEMO
 
 DATA = {
-    "topics": str(DEMO / "topics.tsv"),
-    "passages": str(DEMO / "passages.jsonl"),
-    "candidates": str(DEMO / "candidates.jsonl"),
-    "qrels": str(DEMO / "qrels.txt"),
+    "topics": str(DEMO / "topics.tsv"), "passages": str(DEMO / "passages.jsonl"),
+    "candidates": str(DEMO / "candidates.jsonl"), "qrels": str(DEMO / "qrels.txt"),
     "runs": [str(DEMO / "runs" / f"{name}.jsonl") for name in ("complete", "thin")],
-}
+}  # fmt: skip
 MAX_UNREADABLE = 0.05
 SUPPORT, NUGGET = ("none", "partial", "full"), ("not_support", "partial_support", "support")
 
@@ -71,12 +69,10 @@ def test_nuggets_are_assigned(judge, work, explain):
 
 def test_nuggets_are_made_of_passages(judge, work):
     config = {
-        "program": "nuggets",
-        "data": DATA,
+        "program": "nuggets", "data": DATA,
         "judges": {"nuggetizer": {"window": 4}, "importance": {"model": "words"}},
-        "nuggets": {"most": 6, "keep": 6},
-        "run": {"out": str(work / "made")},
-    }
+        "nuggets": {"most": 6, "keep": 6}, "run": {"out": str(work / "made")},
+    }  # fmt: skip
     ran = judge("run", config, "--limit", "1")
     check_form(ran, "nuggets")
     for row in ran.rows("nuggets.jsonl"):
@@ -100,14 +96,8 @@ def test_a_threshold_is_fitted_to_the_cached_replies(judge, work):
             label = {"label": SUPPORT[i % 3]}
             file.write(json.dumps({name: row[name] for name in keys} | label) + "\n")
     flags = [
-        "--judge",
-        "support",
-        "--method",
-        "threshold",
-        "--set",
-        "run.offline=true",
-        "--folds",
+        "--judge", "support", "--method", "threshold", "--set", "run.offline=true", "--folds",
         "2",
-    ]
+    ]  # fmt: skip
     ran = judge("calibrate", {"data": DATA}, str(labels), *flags, "--out", str(work / "fit.json"))
     assert ran.code in (0, 3), ran.err

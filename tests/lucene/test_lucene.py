@@ -125,11 +125,9 @@ def test_titles_are_searched_and_ids_and_texts_may_hold_any_character(tmp_path):
 
 def test_passages_without_a_word_are_no_hits_and_no_error(tmp_path):
     few = [
-        Passage(id="a", text="the of"),
-        Passage(id="b", text=" \n\x01"),
-        Passage(id="c", text="\u3000"),
-        Passage(id="d", text="heron"),
-    ]
+        Passage(id="a", text="the of"), Passage(id="b", text=" \n\x01"),
+        Passage(id="c", text="\u3000"), Passage(id="d", text="heron"),
+    ]  # fmt: skip
     build_lucene(few, tmp_path / "index")
     assert ids(Lucene(tmp_path / "index", rm3=True).search(["heron of the"], 10)[0]) == ["d"]
 

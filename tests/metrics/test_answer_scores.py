@@ -182,14 +182,11 @@ def test_six_measures_match_ragdoll_on_its_example():
     sentences = [["full"], ["partial"], ["none", "full"], [None], []]
     assert values_of(sentences) == pytest.approx(
         {
-            "support_precision": 0.5,
-            "support_recall": 0.375,
-            "support_precision_all": 2 / 3,
-            "support_recall_all": 0.5,
-            "support_precision_hard": 1 / 3,
+            "support_precision": 0.5, "support_recall": 0.375, "support_precision_all": 2 / 3,
+            "support_recall_all": 0.5, "support_precision_hard": 1 / 3,
             "support_recall_hard": 0.25,
         }
-    )
+    )  # fmt: skip
 
 
 def test_unjudged_citations_leave_the_value_and_bound_it():

@@ -31,11 +31,7 @@ TABLE_5 = np.array(
         [1, 0, 2, 0, 0, 0, 0, 0, 2, 1],  # answers nothing
     ]
 )
-
-
 TABLE_5_REPORT = np.array([[5, 1, 3, 0, 4, 2, 0, 3, 4, 0]])  # 4 of the 8, and 1 of the others
-
-
 REQUIRED = [1, 2, 4]
 
 
@@ -239,13 +235,10 @@ def test_numbers_out_of_range_are_named(arguments, message):
 
 # As in test_coverage: the counts of arXiv:2506.20051, Table 5, in cells of our own.
 REQUIRED_TABLE_5 = [
-    [2, 4, 0, 1, 2, 3, 0, 0, 2, 0],
-    [5, 4, 3, 5, 0, 1, 0, 2, 0, 0],
-    [0, 0, 0, 3, 5, 4, 3, 0, 1, 0],
-    [0, 5, 3, 0, 0, 0, 0, 0, 0, 2],
-    [0, 0, 0, 0, 0, 0, 3, 5, 0, 0],
-    [1, 0, 2, 0, 0, 0, 0, 0, 2, 1],
-]
+    [2, 4, 0, 1, 2, 3, 0, 0, 2, 0], [5, 4, 3, 5, 0, 1, 0, 2, 0, 0],
+    [0, 0, 0, 3, 5, 4, 3, 0, 1, 0], [0, 5, 3, 0, 0, 0, 0, 0, 0, 2],
+    [0, 0, 0, 0, 0, 0, 3, 5, 0, 0], [1, 0, 2, 0, 0, 0, 0, 0, 2, 1],
+]  # fmt: skip
 
 
 # Rows 1 and 2 answer four questions each, three of row 2 are new after row 1, and row 4 adds one.
@@ -430,12 +423,9 @@ def test_bounds_hold_whatever_the_missing_labels_are(nuggets, data):
 def test_umbrela_agrees_with_nist_as_published_for_2025():
     # All 10,284 pairs of the track, NIST by row and UMBRELA by column: kappa .233, quadratic .492.
     confusion = [
-        [1690, 1074, 681, 150, 24],
-        [348, 446, 566, 113, 26],
-        [405, 735, 1971, 547, 102],
-        [80, 136, 554, 411, 137],
-        [1, 8, 18, 42, 19],
-    ]
+        [1690, 1074, 681, 150, 24], [348, 446, 566, 113, 26], [405, 735, 1971, 547, 102],
+        [80, 136, 554, 411, 137], [1, 8, 18, 42, 19],
+    ]  # fmt: skip
     cells = [(str(i), str(j), n) for i, row in enumerate(confusion) for j, n in enumerate(row)]
     people = [label for label, _, n in cells for _ in range(n)]
     judge = [label for _, label, n in cells for _ in range(n)]

@@ -29,12 +29,9 @@ def kappas(result):
 SUPPORT_NOTE = [[559, 1460, 319], [56, 1162, 434], [45, 847, 1860]]
 # UMBRELA against NIST on 10,284 pairs of TREC RAG 2025 (anserini-tools' two qrels files).
 RAG25 = [
-    [1690, 1074, 681, 150, 24],
-    [348, 446, 566, 113, 26],
-    [405, 735, 1971, 547, 102],
-    [80, 136, 554, 411, 137],
-    [1, 8, 18, 42, 19],
-]
+    [1690, 1074, 681, 150, 24], [348, 446, 566, 113, 26], [405, 735, 1971, 547, 102],
+    [80, 136, 554, 411, 137], [1, 8, 18, 42, 19],
+]  # fmt: skip
 
 
 def test_published_support_confusion_gives_the_published_kappas():

@@ -310,17 +310,11 @@ def covered(skill, *, n_topics, means, n_items, n_labels, replicates):
         labels = np.where(drawn, human, NAN).reshape(n_runs, -1)
         samples = [
             Sample(
-                judged[run].ravel(),
-                labels[run],
-                weights,
-                topics,
-                n_topics,
-                topics,
-                n_labels * same,
-                per_topic * same,
+                judged[run].ravel(), labels[run], weights, topics, n_topics, topics,
+                n_labels * same, per_topic * same,
             )
             for run in range(n_runs)
-        ]
+        ]  # fmt: skip
         lam = reduce(add, map(moments, samples)).lam
         for run, one in enumerate(samples):
             estimated = estimate(one, lam)

@@ -24,12 +24,9 @@ def test_common_measures_match_a_hand_count():
     dcg = 1 / math.log2(3) + 2 / math.log2(4)
     ideal = 2 / math.log2(2) + 1 / math.log2(3)
     expected = {
-        "nDCG@10": dcg / ideal,
-        "AP": (1 / 2 + 2 / 3) / 2,
-        "R@1": 0.0,
-        "P(rel=2)@2": 0.0,
+        "nDCG@10": dcg / ideal, "AP": (1 / 2 + 2 / 3) / 2, "R@1": 0.0, "P(rel=2)@2": 0.0,
         "RR": 0.5,
-    }
+    }  # fmt: skip
     assert {m: scores.by_topic[m]["t1"] for m in measures} == pytest.approx(expected)
     assert scores.by_topic["AP"]["t2"] == 1.0
     assert scores.mean["AP"] == pytest.approx((7 / 12 + 1) / 2)

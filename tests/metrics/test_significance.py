@@ -39,12 +39,9 @@ def test_exact_p_equals_scipys(n_topics):
     rows = np.random.default_rng(n_topics).normal(0.4, 1, size=(4, n_topics))
     for row, test in zip(rows, compare_pairs(rows, resamples=10), strict=True):
         wanted = permutation_test(
-            (row,),
-            lambda x, axis: x.mean(axis=axis),
-            permutation_type="samples",
-            n_resamples=np.inf,
-            vectorized=True,
-        )
+            (row,), lambda x, axis: x.mean(axis=axis), permutation_type="samples",
+            n_resamples=np.inf, vectorized=True,
+        )  # fmt: skip
         assert test.p == pytest.approx(wanted.pvalue, abs=1e-12)
 
 

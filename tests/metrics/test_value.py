@@ -51,8 +51,6 @@ def test_what_is_missing_beside_a_value_widens_it_and_is_counted():
 
 
 UNJUDGED = Value(None, n=0, n_unjudged=3, low=0.0, high=1.0)
-
-
 UNDEFINED = Value(None, n=0, n_unjudged=0, low=None, high=None)
 
 

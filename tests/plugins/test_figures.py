@@ -1,6 +1,5 @@
 """The figures of a paper: the numbers of the commands, in files that a paper can take."""
 
-import json
 import re
 import shutil
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from json_lines import write_rows
 from scipy.stats import kendalltau
 
 import nuggetjudge as nj
@@ -20,11 +20,7 @@ from nuggetjudge.programs.scoring.topic_scores import topic_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 pytest.importorskip("matplotlib")
-
-
 COLLECTION = Path(__file__).resolve().parents[1] / "collection"
-
-
 LABELS = COLLECTION / "labels" / "nuggets.jsonl"
 
 
@@ -51,7 +47,7 @@ def scores(path, table, measure="A"):
         for run, values in table.items()
         for i, value in enumerate(values)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -155,13 +151,9 @@ def test_names_are_shown_as_they_are(tmp_path):
 def test_forty_five_real_runs_fit_a_page(shared_data, tmp_path):
     data = shared_data / "rag24_e2e"
     result = nj.run(
-        program="nuggets",
-        topics=data / "topics.tsv",
-        nuggets=data / "nuggets_nist.jsonl",
-        runs=[str(data / "runs")],
-        model="lexical",
-        out=tmp_path / "out",
-    )
+        program="nuggets", topics=data / "topics.tsv", nuggets=data / "nuggets_nist.jsonl",
+        runs=[str(data / "runs")], model="lexical", out=tmp_path / "out",
+    )  # fmt: skip
     for kind in ("leaderboard", "topics", "length"):
         draw(kind, [result.folder], tmp_path / f"{kind}.svg")
         height = ElementTree.parse(tmp_path / f"{kind}.svg").getroot().get("height")

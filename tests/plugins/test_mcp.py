@@ -21,8 +21,6 @@ from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError
 
 OUTSIDE = "outside of the folder"
-
-
 CONFIG = {
     "program": ["support"],
     "data": {"topics": "topics.tsv", "runs": "runs/*.jsonl", "passages": "passages.jsonl"},
@@ -33,11 +31,9 @@ CONFIG = {
 def root(tmp_path):
     """A folder with a small evaluation in it, and the same files beside it."""
     answer = {
-        "run_id": "a",
-        "topic_id": "1",
-        "references": ["p"],
+        "run_id": "a", "topic_id": "1", "references": ["p"],
         "answer": [{"text": "Bees dance.", "citations": [0]}],
-    }
+    }  # fmt: skip
     for folder in (tmp_path / "project", tmp_path / "elsewhere"):
         (folder / "runs").mkdir(parents=True)
         (folder / "topics.tsv").write_text("1\twhy do bees dance\n")

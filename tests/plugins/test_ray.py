@@ -67,8 +67,6 @@ def test_others_take_what_a_worker_that_is_gone_held_and_what_waited_for_it():
 
 
 ENDS = st.sampled_from(["goes on", "is idle", "dies"])
-
-
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1), ENDS), max_size=40)
 
 

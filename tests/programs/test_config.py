@@ -430,11 +430,7 @@ def test_a_manifest_made_with_a_program_that_is_not_installed_is_read():
 
 # docs/config.md has every setting with its default, as the fields have them.
 PAGE = Path(__file__).parents[2] / "docs" / "config.md"
-
-
 ELSEWHERE = ("generate", "models")  # generate.md; models: aliases that pydantic has twice
-
-
 SECTIONS = {
     name: field.annotation
     for name, field in Config.model_fields.items()
@@ -464,30 +460,24 @@ def test_every_setting_is_there_with_its_default(section):
 
 # How pipelines are spelled, and which orders of steps make sense.
 read = TypeAdapter(Pipeline).validate_python
-
-
 SPELLINGS = {
     "words": "bm25 100, rrf, monot5, mmr 10",
     "a list of words": ["bm25 100", "rrf", "monot5", "mmr 10"],
     "numbers": [{"bm25": 100}, "rrf", "monot5", {"mmr": 10}],
     "settings": [{"bm25": {"hits": 100}}, {"rrf": {}}, {"monot5": None}, {"mmr": {"hits": 10}}],
     "in full": [
-        {"step": "bm25", "hits": 100},
-        {"step": "rrf"},
-        {"step": "monot5"},
+        {"step": "bm25", "hits": 100}, {"step": "rrf"}, {"step": "monot5"},
         {"step": "mmr", "hits": 10},
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS.keys())
 def test_every_spelling_gives_the_same_typed_steps(spelled):
     assert read(spelled) == (
-        Bm25Step(step="bm25", hits=100),
-        RrfStep(step="rrf"),
-        MonoT5Step(step="monot5"),
+        Bm25Step(step="bm25", hits=100), RrfStep(step="rrf"), MonoT5Step(step="monot5"),
         MmrStep(step="mmr", hits=10),
-    )
+    )  # fmt: skip
 
 
 def test_a_pipeline_read_back_from_a_manifest_is_the_same():

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.agents import PassageCorpus
 from nuggetjudge.judges import SupportJudge
@@ -140,14 +141,9 @@ class Judge:
         home.mkdir(exist_ok=True)
         env = {"HOME": str(home), "PYTHONPATH": str(packages), "PATH": "/usr/bin:/bin"}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
-            cwd=home,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
+            [sys.executable, "-c", SERVER], cwd=home, env=env, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, encoding="utf-8",
+        )  # fmt: skip
 
     def __call__(self, *arguments):
         self._process.stdin.write(json.dumps([str(a) for a in arguments]) + "\n")
@@ -175,13 +171,11 @@ def packages(tmp_path_factory):
     install(target, wheel(folder, project, project.pop("entry-points"), files))
     broken = {
         "nuggetjudge.programs": {
-            "gone": "no_such_module:Program",
-            "faulty": "faults:Faulty",
-            "nameless": "faults:Other",
-            "renamed": "brevity:Length",
+            "gone": "no_such_module:Program", "faulty": "faults:Faulty",
+            "nameless": "faults:Other", "renamed": "brevity:Length",
         },
         "nuggetjudge.judges": {"lost": "no_such_module:Judge", "number": "faults:NUMBER"},
-    }
+    }  # fmt: skip
     code = """
 NUMBER = 1
 
@@ -217,9 +211,7 @@ def length(judge, tmp_path_factory):
     names = [line.split("\t")[0] for line in (DEMO / "topics.tsv").read_text("utf-8").splitlines()]
     answer = [{"text": "It depends.", "citations": []}]
     terse = ({"run_id": "terse", "topic_id": name, "answer": answer} for name in names)
-    (folder / "terse.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in terse), encoding="utf-8"
-    )
+    write_rows(folder / "terse.jsonl", terse)
     given = (*DATA, "--runs", folder / "terse.jsonl", "--model", "lexical")
     judge.printed("run", "length", *given, "--out", folder / "length")
     return folder / "length"
@@ -343,7 +335,7 @@ def test_judges_runs_and_people_are_compared_by_its_labels(judge, length, tmp_pa
     changed = [
         {**r, "label": other[r["label"]] if i < 2 else r["label"]} for i, r in enumerate(labels)
     ]
-    human.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
+    write_rows(human, changed)
     (report,) = rows(judge.printed("compare", length, human, "--json"))
     assert (report["compared"], report["n_flips"], report["agreement"]["is_ordered"]) == (
         "judges", 2, True,
@@ -396,7 +388,7 @@ def test_its_judge_labels_items_like_any_other(judge, tmp_path):
     items, out = tmp_path / "items.jsonl", tmp_path / "items"
     given = [{"topic_id": "t", "run_id": r, "question": "Why?", "answer": a} for r, a in
              (("short", "So."), ("long", "so " * 200))]  # fmt: skip
-    items.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
+    write_rows(items, given)
     command = ("run", "items", "--judge", "brevity", "--items", items, "--out", out)
     gains = means(judge.printed(*command, "--model", "lexical", "--json"))
     assert (gains["short", "mean_gain"], gains["long", "mean_gain"]) == (1.0, 0.0)
@@ -464,7 +456,7 @@ def test_an_answer_that_was_not_made_is_no_zero_of_its_measures(judge, tmp_path)
     lines = [{"run_id": "terse", "topic_id": name, "answer": answer} for name in names]
     lines[0] |= {"answer": [], "not_made": "refused"}
     path = tmp_path / "terse.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in lines), encoding="utf-8")
+    write_rows(path, lines)
     given = ("--topics", DEMO / "topics.tsv", "--runs", path, "--model", "lexical")
     code, out, err = judge("run", "length", *given, "--out", tmp_path / "out", "--json")
     assert (code, "1 missing" in err) == (3, True)
@@ -495,7 +487,7 @@ def facts(judge, tmp_path_factory):
         for i in range(3)
     ]
     for name, lines in (("given.jsonl", given), ("answers.jsonl", answers)):
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in lines), "utf-8")
+        write_rows(folder / name, lines)
     files = ("--set", f"data.facts={folder / 'given.jsonl'}", "--runs", folder / "answers.jsonl")
     judge.printed("run", "facts", *files, "--out", folder / "out")
     return folder / "out"

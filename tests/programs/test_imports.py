@@ -6,12 +6,8 @@ from pathlib import Path
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo" / "judge.yaml"
 NAMES = (
-    "analysis.agree",
-    "analysis.compare",
-    "partial",
-    "scoring.corrected",
-    "scoring.score",
-)
+    "analysis.agree", "analysis.compare", "partial", "scoring.corrected", "scoring.score",
+)  # fmt: skip
 
 
 def test_what_reads_stored_judgements_does_without_dspy():

@@ -6,16 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.programs.config.sections import CoverageConfig, DataConfig
 from nuggetjudge.programs.inputs import expand_runs, load_collection, looks_like_an_instruction
 from nuggetjudge.records.reading.lines import hash_file
 from nuggetjudge.records.reading.problems import InputError
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def answer(run_id, topic_id, citations=(0,), **more):
@@ -27,8 +23,10 @@ def answer(run_id, topic_id, citations=(0,), **more):
 @pytest.fixture
 def data(tmp_path):
     (tmp_path / "topics.tsv").write_text("t1\twhy tides\nt2\twhy waves\n", encoding="utf-8")
-    write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t2")])
-    write(tmp_path / "passages.jsonl", [{"docid": f"p{i}", "text": f"text {i}"} for i in (1, 2, 3)])
+    write_rows(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t2")])
+    write_rows(
+        tmp_path / "passages.jsonl", [{"docid": f"p{i}", "text": f"text {i}"} for i in (1, 2, 3)]
+    )
 
     def config(**changed) -> DataConfig:
         given = {"topics": tmp_path / "topics.tsv", "runs": str(tmp_path / "run.jsonl")}
@@ -47,7 +45,7 @@ def test_only_passages_that_are_cited_or_ranked_are_held(data):
 
 def test_what_is_cited_where_nothing_is_said_is_not_counted_as_asked_about(data, tmp_path):
     said = [{"text": " ", "citations": [1]}, {"text": "Tides follow.", "citations": [0]}]
-    write(tmp_path / "run.jsonl", [answer("a", "t1", answer=said)])
+    write_rows(tmp_path / "run.jsonl", [answer("a", "t1", answer=said)])
     assert dict(load_collection(data()).cited) == {(0, "p1"): 1}
 
 
@@ -60,8 +58,8 @@ def test_a_topics_own_sub_narratives_come_before_those_of_its_nuggets(data, tmp_
     banks = [{"qid": t, "query": "q", "nuggets": [nugget]} for t in ("t1", "t2")]
     collection = load_collection(
         data(
-            topics=write(tmp_path / "topics.jsonl", topics),
-            nuggets=write(tmp_path / "nuggets.jsonl", banks),
+            topics=write_rows(tmp_path / "topics.jsonl", topics),
+            nuggets=write_rows(tmp_path / "nuggets.jsonl", banks),
         )
     )
     named = {name: topic.sub_narratives for name, topic in collection.topics.items()}
@@ -76,7 +74,7 @@ def test_the_first_topics_are_kept_with_a_limit_and_the_others_answers_are_liste
 
 
 def test_an_answer_to_a_topic_that_is_not_judged_is_listed_with_its_line(data, tmp_path):
-    write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t9")])
+    write_rows(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t9")])
     collection = load_collection(data())
     (problem,) = [p for p in collection.problems if p.kind == "unknown_topic"]
     assert (problem.file, problem.line) == (str(tmp_path / "run.jsonl"), 2)
@@ -86,7 +84,7 @@ def test_an_answer_to_a_topic_that_is_not_judged_is_listed_with_its_line(data, t
 def test_a_slip_in_a_topic_is_told_with_the_topics_that_are_nearest(data, tmp_path):
     topics = tmp_path / "topics.tsv"
     topics.write_text("demo-bridges\twhy\ndemo-tides\twhy\nbees\twhy\n", encoding="utf-8")
-    write(tmp_path / "run.jsonl", [answer("a", "demo-bridge"), answer("a", "bees")])
+    write_rows(tmp_path / "run.jsonl", [answer("a", "demo-bridge"), answer("a", "bees")])
     (problem,) = [p for p in load_collection(data()).problems if p.kind == "unknown_topic"]
     assert problem.what.endswith(
         "'demo-bridge', which is not judged; nearest topics: demo-bridges, demo-tides"
@@ -96,7 +94,7 @@ def test_a_slip_in_a_topic_is_told_with_the_topics_that_are_nearest(data, tmp_pa
 def test_answers_none_of_which_is_to_a_judged_topic_are_an_error_that_names_both_sides(
     data, tmp_path
 ):
-    write(tmp_path / "run.jsonl", [answer("a", f"other-{n}") for n in range(5)])
+    write_rows(tmp_path / "run.jsonl", [answer("a", f"other-{n}") for n in range(5)])
     wanted = ": 0 of 5 answers match a topic: other-0, other-1, other-2, ... against t1, t2$"
     with pytest.raises(InputError, match=wanted):
         load_collection(data())
@@ -112,7 +110,7 @@ def test_a_file_with_topics_that_are_not_judged_is_mentioned_once(data, tmp_path
 
 @pytest.mark.parametrize("limit", [None, 1])
 def test_a_run_that_answers_no_judged_topic_is_known_all_the_same(limit, data, tmp_path):
-    write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("b", "t9"), answer("c", "t2")])
+    write_rows(tmp_path / "run.jsonl", [answer("a", "t1"), answer("b", "t9"), answer("c", "t2")])
     assert load_collection(data(), limit=limit).run_ids == ["a", "b", "c"]
 
 
@@ -145,7 +143,7 @@ def test_a_run_is_named_by_its_file_when_it_is_read_again_too(data, tmp_path):
 
 
 def test_two_answers_of_a_run_to_one_topic_are_an_error(data, tmp_path):
-    write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t1")])
+    write_rows(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t1")])
     with pytest.raises(InputError, match=r"run\.jsonl:2: "):
         load_collection(data())
 
@@ -164,7 +162,7 @@ def test_errors_of_all_runs_are_told_at_once_and_each_once(data, tmp_path):
 
 
 def test_a_citation_out_of_range_is_listed(data, tmp_path):
-    write(tmp_path / "run.jsonl", [answer("a", "t1", citations=(0, 7))])
+    write_rows(tmp_path / "run.jsonl", [answer("a", "t1", citations=(0, 7))])
     collection = load_collection(data())
     (sentence,) = next(collection.answers()).sentences
     assert [c.passage_id for c in sentence.citations] == ["p1"]
@@ -172,7 +170,7 @@ def test_a_citation_out_of_range_is_listed(data, tmp_path):
 
 
 def test_a_second_text_for_a_passage_is_listed_and_the_later_file_counts(data, tmp_path):
-    other = write(tmp_path / "more.jsonl", [{"docid": "p1", "text": "another text"}])
+    other = write_rows(tmp_path / "more.jsonl", [{"docid": "p1", "text": "another text"}])
     collection = load_collection(data(passages=[tmp_path / "passages.jsonl", other]))
     assert collection.passages["p1"].text == "another text"
     assert kinds(collection) == {"passage_text_differs": 1}
@@ -193,7 +191,7 @@ def test_documents_of_a_report_are_its_own(data, tmp_path):
         responses = [{"text": "Tides.", "citations": ["d1"]}]
         reports.append({"metadata": metadata, "responses": responses, "documents": documents})
     for row in reports:
-        write(tmp_path / f"{row['metadata']['run_id']}.jsonl", [row])
+        write_rows(tmp_path / f"{row['metadata']['run_id']}.jsonl", [row])
     runs = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
     collection = load_collection(data(runs=runs))
     texts = [passages["d1"].text for _, passages in collection.read_cited_answers()]
@@ -214,7 +212,7 @@ def test_a_document_of_another_report_of_the_run_is_found_before_a_passage_of_th
                 "documents": {name: {"id": name, "text": text}},
             }
         )
-    collection = load_collection(data(runs=str(write(tmp_path / "a.jsonl", rows))))
+    collection = load_collection(data(runs=str(write_rows(tmp_path / "a.jsonl", rows))))
     ((_, passages),) = collection.read_cited_answers()
     texts = [passages[name].text for name in ("d1", "p1", "p2")]
     assert texts == ["own text", "text beside", "text 2"]
@@ -231,12 +229,12 @@ def test_a_document_with_two_texts_in_one_run_is_an_error_at_its_line(data, tmp_
         for topic_id in ("t1", "t2")
     ]
     with pytest.raises(InputError, match=r"a\.jsonl:2: passage 'd1' has another text"):
-        load_collection(data(runs=str(write(tmp_path / "a.jsonl", rows))))
+        load_collection(data(runs=str(write_rows(tmp_path / "a.jsonl", rows))))
 
 
 def test_topics_come_from_the_nuggets_where_no_file_names_them(data, tmp_path):
     bank = {"qid": "t1", "query": "why tides", "nuggets": [{"text": "moon", "importance": "vital"}]}
-    write(tmp_path / "nuggets.jsonl", [bank])
+    write_rows(tmp_path / "nuggets.jsonl", [bank])
     collection = load_collection(data(topics=None, nuggets=tmp_path / "nuggets.jsonl"))
     assert {t.id: t.text for t in collection.topics.values()} == {"t1": "why tides"}
 
@@ -253,7 +251,7 @@ def test_runs_are_files_folders_and_patterns_each_once(tmp_path):
 def test_other_files_of_a_folder_are_listed_and_hidden_ones_are_not(data, tmp_path):
     folder = tmp_path / "runs"
     (folder / "deeper").mkdir(parents=True)
-    write(folder / "a.jsonl", [answer("a", "t1")])
+    write_rows(folder / "a.jsonl", [answer("a", "t1")])
     for name in ("trec_run", "b.json", ".hidden"):
         (folder / name).write_text("text", encoding="utf-8")
     collection = load_collection(data(runs=str(folder)))
@@ -265,8 +263,8 @@ def test_other_files_of_a_folder_are_listed_and_hidden_ones_are_not(data, tmp_pa
 def test_a_file_that_is_named_itself_is_read_whatever_its_suffix(data, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
-    write(folder / "a.jsonl", [answer("a", "t1")])
-    write(folder / "trec_run", [answer("b", "t1")])
+    write_rows(folder / "a.jsonl", [answer("a", "t1")])
+    write_rows(folder / "trec_run", [answer("b", "t1")])
     collection = load_collection(data(runs=[str(folder), str(folder / "*run")]))
     assert collection.run_ids == ["a", "b"]
     assert kinds(collection) == {}
@@ -302,7 +300,7 @@ def test_two_rankings_of_one_name_are_not_mixed_into_one_context(data, tmp_path)
 
 def test_two_files_that_rate_a_text_differently_are_an_error(data, tmp_path):
     files = [
-        write(tmp_path / f"{rating}.jsonl", [{"id": "t1", "docid": "p1", "rating": [rating]}])
+        write_rows(tmp_path / f"{rating}.jsonl", [{"id": "t1", "docid": "p1", "rating": [rating]}])
         for rating in (1, 2)
     ]
     with pytest.raises(InputError, match=r"2\.jsonl.*'p1' has other ratings in an earlier file"):
@@ -312,7 +310,7 @@ def test_two_files_that_rate_a_text_differently_are_an_error(data, tmp_path):
 def test_what_an_answer_that_was_not_made_names_is_its_context_all_the_same(data, tmp_path):
     lost = {"answer": [], "not_made": "error"}
     rows = [answer("a", "t1", **lost), answer("a", "t2", **lost, references=[])]
-    write(tmp_path / "run.jsonl", rows)
+    write_rows(tmp_path / "run.jsonl", rows)
     read = load_collection(data(), coverage=CoverageConfig(contexts="answers")).coverage
     assert read.rankings == {"a": {"t1": ("p1", "p2")}}
     assert read.not_made == {("a", "t2"): "error"}

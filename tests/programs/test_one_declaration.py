@@ -37,13 +37,10 @@ def test_no_code_compares_with_the_name_of_a_task_or_a_kind():
 def aspects(monkeypatch):
     """A kind of judgements that another package declares, with an id of its own."""
     kind = Kind(
-        name="aspects",
-        key=("topic_id", "run_id", "aspect_id"),
-        also={"aspect_id": ("aspect",)},
+        name="aspects", key=("topic_id", "run_id", "aspect_id"), also={"aspect_id": ("aspect",)},
         scale=("absent", "hinted", "present"),
-        gains={"absent": 0.0, "hinted": 0.5, "present": 1.0},
-        coarse=("absent", "present"),
-    )
+        gains={"absent": 0.0, "hinted": 0.5, "present": 1.0}, coarse=("absent", "present"),
+    )  # fmt: skip
     monkeypatch.setattr(kinds, "_load_installed", lambda path: {"aspects": kind})
     kinds._key_fields.cache_clear()
     yield kind

@@ -15,11 +15,7 @@ from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
-
-
 LOST = "demo-tides"
-
-
 QUESTION = "what causes tides and why do they differ from place to place"
 
 

@@ -31,11 +31,8 @@ def ray_folder():
 def environment(tmp_path, ray_folder):
     home = str(tmp_path / "home")
     return {
-        "PATH": os.environ["PATH"],
-        "HOME": home,
-        "RAY_TMPDIR": str(ray_folder),
-        "JUDGE_KEY": KEY,
-    }
+        "PATH": os.environ["PATH"], "HOME": home, "RAY_TMPDIR": str(ray_folder), "JUDGE_KEY": KEY,
+    }  # fmt: skip
 
 
 @pytest.fixture

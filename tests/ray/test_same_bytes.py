@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from collections_to_build import write_documents, write_seeds, write_summaries
 from fact_brain import fact_brain
+from json_lines import write_rows
 from mock_server import MockServer
 
 import nuggetjudge as nj
@@ -96,7 +97,7 @@ def test_coverage(in_both_ways):
 
     def judge(config):
         path = config.run.out.parent / "reports.jsonl"
-        path.write_text("".join(json.dumps(report) + "\n" for report in reports), encoding="utf-8")
+        write_rows(path, reports)
         reference = config.data.model_copy(update={"reference": path})
         nj.run(config.model_copy(update={"data": reference}))
 

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from json_lines import read_rows
 
 from nuggetjudge.records import (
     InputError,
@@ -22,13 +23,10 @@ def cited(answer):
 
 
 RAG_2024 = {
-    "run_id": "sys1",
-    "topic_id": "2031-77",
-    "topic": "why do bridges sway",
-    "references": ["s1", "s4"],
-    "response_length": 4,
+    "run_id": "sys1", "topic_id": "2031-77", "topic": "why do bridges sway",
+    "references": ["s1", "s4"], "response_length": 4,
     "answer": [{"text": "Wind makes them sway.", "citations": [1]}],
-}
+}  # fmt: skip
 RAG_2025 = {
     "metadata": {"team_id": "t", "run_id": "sys2", "type": "automatic", "narrative_id": 12},
     "references": ["s1", "s2"],
@@ -66,10 +64,8 @@ def test_the_2025_layout_takes_ids_and_places_alike(write, problems):
 def test_equal_confidences_keep_their_order_and_a_bad_one_comes_last(write, problems, kinds):
     weights = {"d4": "high", "d2": 1, "d9": 2, "d1": 1}
     report = {
-        **REPORT,
-        "responses": [{"text": "x", "citations": weights}],
-        "references": list(weights),
-    }
+        **REPORT, "responses": [{"text": "x", "citations": weights}], "references": list(weights),
+    }  # fmt: skip
     assert cited(one(write(report), problems)) == [["d9", "d2", "d1", "d4"]]
     assert kinds() == [(1, "bad_confidence", "kept")]
 
@@ -239,11 +235,9 @@ def test_limits_of_the_track_are_reported_and_nothing_is_cut(write, problems):
     assert len(answers[0].references) == 21
     assert len(answers[1].sentences[0].citations) == 4
     assert problems.counts() == {
-        "too_many_references": 1,
-        "too_many_words": 1,
-        "response_length": 1,
+        "too_many_references": 1, "too_many_words": 1, "response_length": 1,
         "too_many_citations": 1,
-    }
+    }  # fmt: skip
 
 
 def test_an_answer_that_says_nothing_is_an_answer(write, problems, kinds):
@@ -275,12 +269,7 @@ def test_the_45_real_runs_have_the_published_sentences_and_citations(shared_data
         for answer in read_answers(path, problems):
             n_citations = sum(len(sentence.citations) for sentence in answer.sentences)
             counts[answer.topic_id, answer.run_id] = (len(answer.sentences), n_citations)
-    published = [
-        json.loads(line)
-        for line in (shared_data / "rag24_e2e/cells_text_coverage.jsonl")
-        .read_text(encoding="utf-8")
-        .splitlines()
-    ]
+    published = read_rows(shared_data / "rag24_e2e/cells_text_coverage.jsonl")
     assert len({run_id for _, run_id in counts}) == 45
     assert counts == {
         (row["topic_id"], row["run_id"]): (row["sentences"], row["citations"]) for row in published

@@ -2,30 +2,25 @@ import json
 from importlib.metadata import EntryPoint
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.records import InputError, Problems, file_kind, kinds, read_labels
 from nuggetjudge.records.kinds import Kind
 from nuggetjudge.records.rows import Label
 
 REAL = {
-    "rag24_e2e/topics.tsv": "topics",
-    "rag24_e2e/candidates.jsonl": "candidates",
-    "rag24_e2e/passages.jsonl": "passages",
-    "rag24_e2e/qrels_nist.txt": "qrels",
-    "rag24_e2e/nuggets_nist.jsonl": "nuggets",
-    "rag24_e2e/runs/neu.neurag.jsonl": "answers",
+    "rag24_e2e/topics.tsv": "topics", "rag24_e2e/candidates.jsonl": "candidates",
+    "rag24_e2e/passages.jsonl": "passages", "rag24_e2e/qrels_nist.txt": "qrels",
+    "rag24_e2e/nuggets_nist.jsonl": "nuggets", "rag24_e2e/runs/neu.neurag.jsonl": "answers",
     "rag24_nuggets/nugget_assignments.jsonl": "assignments",
-    "rag24_support/answers.jsonl": "support",
-    "rag24_support/pairs.jsonl": "labels",
-    "rag24_relevance/pairs.jsonl": "relevance",
-    "crux_duc/runs/bm25.run": "run",
-    "crux_duc/queries.jsonl": "questions",
-    "crux_duc/llm_ratings.jsonl": "ratings",
+    "rag24_support/answers.jsonl": "support", "rag24_support/pairs.jsonl": "labels",
+    "rag24_relevance/pairs.jsonl": "relevance", "crux_duc/runs/bm25.run": "run",
+    "crux_duc/queries.jsonl": "questions", "crux_duc/llm_ratings.jsonl": "ratings",
     "crux_duc/llm_ratings_all_docids.jsonl": "ratings",
     "kiddie_smoke/topics/kiddie-topics.jsonl": "topics",
     "kiddie_smoke/runs/run1.jsonl": "answers",
     "kiddie_smoke/eval/kiddie_fake.eval.ir_measures.txt": "scores",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "kind"), REAL.items())
@@ -109,15 +104,11 @@ def read_tones(lines):
 
 
 TONES = Kind(
-    name="tones",
-    key=("topic_id", "run_id"),
-    scale=Tone,
-    gains={"rude": 0.0, "plain": 0.5, "kind": 1.0},
-    rows="tones",
-    read=read_tones,
+    name="tones", key=("topic_id", "run_id"), scale=Tone,
+    gains={"rude": 0.0, "plain": 0.5, "kind": 1.0}, rows="tones", read=read_tones,
     files={"tones": lambda row: "tone" in row},
     spell=lambda written, scale: ("rude" if written == "impolite" else written, True),
-)
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -131,7 +122,7 @@ def installed(monkeypatch):
 
 
 def written(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 

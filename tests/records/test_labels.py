@@ -4,6 +4,7 @@ import time
 import tracemalloc
 
 import pytest
+from json_lines import write_rows
 from sklearn.metrics import cohen_kappa_score
 
 from nuggetjudge.records.labels import read_labels
@@ -175,10 +176,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path, problems):
 def test_ratings_and_label_rows_of_questions_give_the_same_cells(write, problems):
     ratings = write({"id": "7", "docid": "a", "rating": [5, 0]}, name="ratings.jsonl")
     spelled = [
-        ("passage_id", "question_id"),
-        ("docid", "question_idx"),
-        ("report_id", "question_id"),
-    ]
+        ("passage_id", "question_id"), ("docid", "question_idx"), ("report_id", "question_id"),
+    ]  # fmt: skip
     for text_id, question_id in spelled:
         rows = [{"qid": 7, text_id: "a", question_id: c, "label": r} for c, r in enumerate([5, 0])]
         assert read_labels(write(*rows), problems) == read_labels(ratings, problems)
@@ -216,21 +215,16 @@ def test_where_and_scale_work_on_ratings_as_on_other_labels(write, problems):
 def test_malformed_label_rows_are_errors_with_their_place(write, problems, kinds):
     row = {"topic_id": "1", "passage_id": "p", "label": 1}
     path = write(
-        row,
-        {**row, "label": 2},
-        {"topic_id": "1", "label": 1},
-        {"topic_id": "1", "passage_id": "q"},
-        {**row, "passage_id": "s", "label": [1]},
+        row, {**row, "label": 2}, {"topic_id": "1", "label": 1},
+        {"topic_id": "1", "passage_id": "q"}, {**row, "passage_id": "s", "label": [1]},
         *[{**row, "passage_id": "z", "annotator": "a"}] * 2,
-    )
+    )  # fmt: skip
     assert read_labels(path, problems).cells == {("1", "p"): "1", ("1", "z"): "1"}
     assert kinds() == [
-        (2, "duplicate_cell", "error"),
-        (3, "missing_field", "error"),
-        (4, "missing_field", "error"),
-        (5, "bad_field", "error"),
+        (2, "duplicate_cell", "error"), (3, "missing_field", "error"),
+        (4, "missing_field", "error"), (5, "bad_field", "error"),
         (7, "duplicate_annotation", "error"),
-    ]
+    ]  # fmt: skip
 
 
 def test_csv_rows_of_the_wrong_width_are_errors(write, problems, kinds):
@@ -312,7 +306,7 @@ def read(tmp_path):
     def labels(given, scale):
         path = tmp_path / "labels.jsonl"
         rows = [{**IDS, "passage_id": i, "label": label} for i, label in enumerate(given)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(path, rows)
         problems = Problems()
         return read_labels(path, problems, scale=scale), problems
 
@@ -391,7 +385,7 @@ def test_a_typo_makes_no_scale_of_a_billion_labels(name, tmp_path):
 def test_a_grade_in_results_beyond_any_scale_is_not_judged_and_listed(tmp_path):
     path, problems = tmp_path / "relevance.jsonl", Problems()
     rows = [{"topic_id": "1", "passage_id": n, "grade": n} for n in ("2", "900000000")]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     labels = read_labels(path, problems)
     assert (labels.scale, labels.n_unlabelled) == (("0", "1", "2", "3"), 1)
     assert [(row.line, row.kind) for row in problems] == [(2, "grade")]

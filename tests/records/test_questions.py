@@ -1,5 +1,4 @@
 import gzip
-import json
 import re
 from collections import Counter
 
@@ -7,6 +6,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import write_rows
 
 from nuggetjudge.records import (
     Problems,
@@ -23,8 +23,6 @@ from nuggetjudge.records.labels import item_lines, read_items
 from nuggetjudge.records.reading.problems import InputError
 
 ASKED = ["Who struck?", "For how long?"]
-
-
 SET = QuestionSet(
     topic_id="news-3",
     questions=tuple(SubQuestion(id=str(i), text=text) for i, text in enumerate(ASKED)),
@@ -296,7 +294,7 @@ ROWS = [
 
 
 def write(path, rows=ROWS):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -333,11 +331,8 @@ def test_where_goes_by_the_names_in_the_file(tmp_path):
 @pytest.mark.parametrize("name", ["items.csv", "items.csv.gz"])
 def test_csv_as_spreadsheets_write_it(tmp_path, end, mark, name):
     lines = [
-        "topic_id,docid,claim,source",
-        't1,7,"it ""rains"", they say","one',
-        'two"',
-        "t2,p8,,x",
-    ]
+        "topic_id,docid,claim,source", 't1,7,"it ""rains"", they say","one', 'two"', "t2,p8,,x",
+    ]  # fmt: skip
     text = mark + (end.join(lines) + end).encode()
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
     problems = Problems()

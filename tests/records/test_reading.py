@@ -223,10 +223,8 @@ def test_lines_come_key_by_key_in_the_order_of_files_and_lines(plain, tmp_path):
     index = index_of(plain, other)
     assert lines_of(index, "b") == [("plain.jsonl", 2, 1), ("plain.jsonl", 4, "Wellenhöhe")]
     assert lines_of(index, "a") == [
-        ("plain.jsonl", 1, 0),
-        ("plain.jsonl", 3, 2),
-        ("other.jsonl", 1, 0),
-    ]
+        ("plain.jsonl", 1, 0), ("plain.jsonl", 3, 2), ("other.jsonl", 1, 0),
+    ]  # fmt: skip
     assert lines_of(index, "c") == []
 
 
@@ -307,15 +305,10 @@ def test_each_setting_has_its_line_and_what_is_not_there_that_of_its_section():
     value, lines = read_yaml(TEXT)
     assert value == {"run": {"seed": 3}, "models": [{"name": "a", "on": True}, {"name": "b"}]}
     assert lines == {
-        ("run",): 1,
-        ("run", "seed"): 2,
-        ("models",): 4,
-        ("models", "0"): 5,
-        ("models", "0", "name"): 5,
-        ("models", "0", "on"): 5,
-        ("models", "1"): 6,
+        ("run",): 1, ("run", "seed"): 2, ("models",): 4, ("models", "0"): 5,
+        ("models", "0", "name"): 5, ("models", "0", "on"): 5, ("models", "1"): 6,
         ("models", "1", "name"): 6,
-    }
+    }  # fmt: skip
     assert find_line(("models", "1", "price"), lines) == 6
     assert find_line(("other",), lines) == 1
 
@@ -373,17 +366,10 @@ FIELDS = [
     "ratings", "relevances", "document", "report", "summary", "0", "key_points", "key_point_id",
     "spans", "evidence", "is_quoted", "claims", "domain", "category",
 ]  # fmt: skip
-
-
 LEAVES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-3, 5),
-    st.floats(allow_nan=True),
+    st.none(), st.booleans(), st.integers(-3, 5), st.floats(allow_nan=True),
     st.sampled_from(["", " ", "a", "1", "-1", "support", "vital", "2.0", "castorini.cli.v1", "é"]),
-)
-
-
+)  # fmt: skip
 VALUES = st.recursive(
     LEAVES,
     lambda inner: (
@@ -391,17 +377,11 @@ VALUES = st.recursive(
     ),
     max_leaves=12,
 )
-
-
 ANY_INPUT_ROWS = st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=8), max_size=3)
-
-
 COLUMNS = st.lists(
     st.lists(st.sampled_from(["a", "0", "Q0", "1.5", "nan", "True", "x\ty"]), max_size=7),
     max_size=3,
 )
-
-
 READERS = [
     read_answers, read_assignments, read_candidates, read_documents, read_labels,
     read_nugget_banks, read_passages, read_qrels, read_relevance, read_scores, read_support,
@@ -432,11 +412,7 @@ def test_a_reader_reports_and_does_not_raise(rows, tmp_path_factory):
 
 
 CITED = [{"docid": "s1", "label": 2}, {"docid": "s2", "label": "partial"}]
-
-
 NUGGETS = [{"id": "n1", "text": "a", "importance": "vital", "assignment": "support"}]
-
-
 GOOD = {
     read_answers: [
         {"run_id": "r", "topic_id": "1", "references": ["s1", "s2"], "response_length": 1,

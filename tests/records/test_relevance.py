@@ -48,11 +48,9 @@ def test_half_grades_and_contradictions_are_errors(write, problems, kinds):
     path = write("1 0 a 1.5", "1 0 b 1", "1 0 b 2", "1 0 b 1", "1 0 c", name="q.txt")
     assert read_qrels(path, problems) == {"1": {"b": 1}}
     assert kinds() == [
-        (1, "bad_grade", "error"),
-        (3, "duplicate_grade", "error"),
-        (4, "duplicate_grade", "kept"),
-        (5, "bad_qrels", "error"),
-    ]
+        (1, "bad_grade", "error"), (3, "duplicate_grade", "error"),
+        (4, "duplicate_grade", "kept"), (5, "bad_qrels", "error"),
+    ]  # fmt: skip
 
 
 def test_an_id_with_a_space_cannot_be_written(tmp_path):
@@ -179,11 +177,9 @@ def test_what_is_no_run_line_is_an_error(write, problems, kinds):
     path = write("1 Q0 a 1 2.0 x", "1 Q0 a 2 1.0 x", "1 Q0 b 2 nan x", "1 Q0 b 2 x", "1 Q0 b 2 1 y")
     assert read_trec_run(path, problems)["1"].passage_ids == ("a",)
     assert kinds() == [
-        (2, "duplicate_candidate", "error"),
-        (3, "bad_run", "error"),
-        (4, "bad_run", "error"),
+        (2, "duplicate_candidate", "error"), (3, "bad_run", "error"), (4, "bad_run", "error"),
         (5, "mixed_runs", "error"),
-    ]
+    ]  # fmt: skip
 
 
 def test_a_run_is_written_with_ranks_from_one_and_scores_as_they_are():
@@ -273,15 +269,9 @@ def test_a_reason_that_is_none_or_beside_passages_is_an_error(lines, write, prob
 
 
 UMBRELA = {
-    "model": "m",
-    "query": "tidal power",
-    "passage": "Turbines turn.",
-    "prediction": "final score: 2",
-    "judgment": 2,
-    "result_status": 1,
-    "qid": "12",
-    "docid": "s1",
-}
+    "model": "m", "query": "tidal power", "passage": "Turbines turn.",
+    "prediction": "final score: 2", "judgment": 2, "result_status": 1, "qid": "12", "docid": "s1",
+}  # fmt: skip
 
 
 def test_a_reply_that_umbrela_could_not_parse_is_not_judged(write, problems, kinds):
@@ -301,17 +291,11 @@ def test_our_own_rows_are_read_as_they_were_written(write, problems):
 
 def test_judgements_that_no_passage_can_be_found_for_are_errors(write, problems, kinds):
     path = write(
-        {key: UMBRELA[key] for key in UMBRELA if key not in ("qid", "docid")},
-        UMBRELA,
-        {**UMBRELA, "judgment": 1},
-        UMBRELA,
-        {**UMBRELA, "docid": "s9", "judgment": 1.5},
-    )
+        {key: UMBRELA[key] for key in UMBRELA if key not in ("qid", "docid")}, UMBRELA,
+        {**UMBRELA, "judgment": 1}, UMBRELA, {**UMBRELA, "docid": "s9", "judgment": 1.5},
+    )  # fmt: skip
     assert [label.grade for label in read_relevance(path, problems)] == [2, None]
     assert kinds() == [
-        (1, "missing_field", "error"),
-        (1, "missing_field", "error"),
-        (3, "duplicate_grade", "error"),
-        (4, "duplicate_grade", "kept"),
-        (5, "grade", "kept"),
-    ]
+        (1, "missing_field", "error"), (1, "missing_field", "error"),
+        (3, "duplicate_grade", "error"), (4, "duplicate_grade", "kept"), (5, "grade", "kept"),
+    ]  # fmt: skip

@@ -91,14 +91,9 @@ def test_the_published_examples_are_read(write, problems):
         ],
     }
     ours = {
-        "run_id": "sys2",
-        "topic_id": "12",
-        "sentence": 0,
-        "citation": "s1",
-        "rank": 0,
-        "label": "partial",
-        "weight": 0.5,
-    }
+        "run_id": "sys2", "topic_id": "12", "sentence": 0, "citation": "s1", "rank": 0,
+        "label": "partial", "weight": 0.5,
+    }  # fmt: skip
     first, second = read_support(write(published, ours), problems)
     assert first.sentences[0].citations == (SupportCitation(passage_id="s1", rank=0, label="full"),)
     assert second.sentences[0].citations[0].label == "partial"
@@ -141,28 +136,18 @@ def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_erro
         return {**key, "citation": citation, "rank": rank, "label": label}
 
     path = write(
-        line("1", 0, "a"),
-        line("1", 0, "b", rank=0),
-        line("1", 0, None),
-        line("1", 1, None, label="full"),
-        line("1", 1, "a"),
-        line("1", "x", "a"),
-        line("2", 0, "a"),
-        line("1", 2, "a"),
-        {"run_id": "r", "topic_id": "2", "sentences": []},
+        line("1", 0, "a"), line("1", 0, "b", rank=0), line("1", 0, None),
+        line("1", 1, None, label="full"), line("1", 1, "a"), line("1", "x", "a"),
+        line("2", 0, "a"), line("1", 2, "a"), {"run_id": "r", "topic_id": "2", "sentences": []},
         {"run_id": "r", "topic_id": "3"},
-    )
+    )  # fmt: skip
     assert [labels.topic_id for labels in read_support(path, problems)] == ["1", "2"]
     assert kinds() == [
-        (2, "bad_field", "error"),
-        (3, "duplicate_sentence", "error"),
-        (4, "bad_field", "error"),
-        (5, "duplicate_sentence", "error"),
-        (6, "bad_field", "error"),
-        (8, "duplicate_support", "error"),
-        (9, "duplicate_support", "error"),
+        (2, "bad_field", "error"), (3, "duplicate_sentence", "error"), (4, "bad_field", "error"),
+        (5, "duplicate_sentence", "error"), (6, "bad_field", "error"),
+        (8, "duplicate_support", "error"), (9, "duplicate_support", "error"),
         (10, "missing_field", "error"),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("field", ["sentenceID", "sentence_id"])
@@ -208,8 +193,6 @@ def test_the_nist_labels_give_the_published_precision_and_recall(shared_data, pr
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
-
-
 VALUES = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -262,11 +245,9 @@ def test_rows_that_are_no_scores_are_errors(write, problems, kinds):
     path = write("a 1 V 0.5", "a 1 V 0.6", "a 2 V inf", "a 2 V", "a 2 V high", name="x.txt")
     assert len(read_scores(path, problems)) == 1
     assert sorted(kinds()) == [
-        (2, "duplicate_score", "error"),
-        (3, "bad_score", "error"),
-        (4, "bad_score", "error"),
+        (2, "duplicate_score", "error"), (3, "bad_score", "error"), (4, "bad_score", "error"),
         (5, "bad_score", "error"),
-    ]
+    ]  # fmt: skip
 
 
 def test_json_rows_of_other_tools_need_four_fields(write, problems, kinds):
@@ -274,10 +255,8 @@ def test_json_rows_of_other_tools_need_four_fields(write, problems, kinds):
     path = write(good, {**good, "topic_id": 1, "value": True}, {"run_id": "x", "value": 1})
     assert read_scores(path, problems)[0] == row()
     assert kinds() == [
-        (2, "bad_field", "error"),
-        (3, "missing_field", "error"),
-        (3, "missing_field", "error"),
-    ]
+        (2, "bad_field", "error"), (3, "missing_field", "error"), (3, "missing_field", "error"),
+    ]  # fmt: skip
 
 
 def test_a_name_with_a_space_leaves_neither_layout_half_written(tmp_path):

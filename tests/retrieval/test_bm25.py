@@ -17,8 +17,6 @@ from nuggetjudge.retrieval.index_files import new_index
 from nuggetjudge.retrieval.scored import Scored, best_first, by_rank, check_queries
 
 WORDS = ["tide", "harbour", "ship", "rain", "crane"]
-
-
 texts = st.lists(st.sampled_from([*WORDS, "the"]), max_size=8).map(" ".join)
 
 
@@ -262,11 +260,7 @@ def test_no_hits_cannot_be_asked_for():
 
 
 RANKED = by_rank("abc")
-
-
 TEXTS = {"a": "one two three", "b": "four five", "c": "six"}
-
-
 words = token_counter("words")
 
 

@@ -25,8 +25,6 @@ def as_scored(rows):
 
 
 scores = st.floats(-1e3, 1e3, allow_nan=False)
-
-
 rankings = st.lists(
     st.dictionaries(st.sampled_from("abcdefgh"), scores, max_size=8).map(best_first), max_size=4
 )
@@ -143,8 +141,6 @@ def test_a_bad_argument_is_named_by_its_place(call, message):
 
 
 rating = st.none() | st.integers(0, 5)
-
-
 RANKED = by_rank("abcd")
 
 
@@ -270,8 +266,6 @@ class Plane:
 
 # b points to a with cosine 0.8 and to c with 0.6; a and c are at right angles.
 TEXTS = {"a": "1 0", "b": "0.8 0.6", "c": "0 1"}
-
-
 MMR_RANKED = [Scored("a", 3.0), Scored("b", 2.5), Scored("c", 1.0)]  # min-max: 1, 0.75, 0
 
 
@@ -316,8 +310,6 @@ def test_a_passage_without_direction_is_like_no_other():
 
 
 coordinates = st.integers(-3, 3)
-
-
 cases = st.lists(st.tuples(st.integers(0, 4), coordinates, coordinates), min_size=1, max_size=7)
 
 

@@ -1,11 +1,11 @@
 import gzip
-import json
 import os
 import subprocess
 import sys
 
 import orjson
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.records import Passage, Problems, read_passages
 from nuggetjudge.records.reading.problems import InputError
@@ -243,7 +243,7 @@ def kill_a_builder(folder):
 def write(tmp_path):
     def write_file(name, *rows):
         path = tmp_path / name
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(path, rows)
         return path
 
     return write_file

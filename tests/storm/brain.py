@@ -75,11 +75,7 @@ def _answer(asked: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 TEXTS = {
-    "updated": _updated,
-    "points": _points,
-    "merged": _merged,
-    "claims": lambda asked: sentences(asked["answer"]),
-    "questions": _questions,
-    "answer": _answer,
-    "order": lambda asked: [int(key) for key in reversed(asked["passages"])],
-}
+    "updated": _updated, "points": _points, "merged": _merged,
+    "claims": lambda asked: sentences(asked["answer"]), "questions": _questions,
+    "answer": _answer, "order": lambda asked: [int(key) for key in reversed(asked["passages"])],
+}  # fmt: skip

@@ -32,13 +32,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TESTS = Path(__file__).resolve().parents[1]
 MORE = ("--set", f"run.concurrency={IN_FLIGHT}")
 BATCHES = (
-    "--set",
-    "run.executor=batch",
-    "--set",
-    "run.batch.quiet_s=0.1",
-    "--set",
+    "--set", "run.executor=batch", "--set", "run.batch.quiet_s=0.1", "--set",
     "run.batch.poll_s=0.02",
-)
+)  # fmt: skip
 RUN = ("run", "judge.yaml", "--out", "out", "--quiet", *MORE)
 
 # Runs a command that ends, or whose disk is full, at one of its steps.

@@ -27,11 +27,7 @@ from .table import Row, text_of, total_broken
 from .world import jobs, write_config, write_world
 
 SEED = 16
-
-
 BY_NAME = {job.name: job for job in jobs()}
-
-
 QUICK = ("closed loop, some missing",)  # the others in `make test-slow`
 
 
@@ -258,10 +254,8 @@ def on_two_lines(path, problems):
 
 
 PLANTED = {
-    "tracebacks": of_a_crash,
-    "hangs": never_ends,
-    "other": without_a_place,
-}
+    "tracebacks": of_a_crash, "hangs": never_ends, "other": without_a_place,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "read"), PLANTED.items(), ids=PLANTED)

@@ -11,6 +11,7 @@ from benchmarks.study import sets
 from benchmarks.study.__main__ import main
 from benchmarks.study.figures import figures, read_labels
 from benchmarks.study.plan import VARIANTS, Choice, base_config, parts_of
+from json_lines import read_rows, write_rows
 from mock_server import Status
 
 from nuggetjudge.judges import ItemJudge
@@ -53,7 +54,7 @@ def data(tmp_path):
 
 def rows_to(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
 
 
 @pytest.fixture
@@ -92,12 +93,12 @@ def test_the_table_has_each_judge_beside_people_and_the_lexical_judge(study, mod
     assert (reports["judge"], reports["n_items"], reports["calls"]) == ("answerability", 24, 24)
     assert len(model_server.requests) == 32
     (of,) = reports["questions"]
-    labels = rows_in(study.folder / "parts" / CRUX / "plain" / "labels.jsonl")
+    labels = read_rows(study.folder / "parts" / CRUX / "plain" / "labels.jsonl")
     judged = [int(row["label"]) >= 3 for row in labels]
     assert of["yes"] == sum(judged) / 24
     people = [
         int(row["majority"])
-        for row in rows_in(study.folder.parent / "data/crux_duc/human_t1.jsonl")
+        for row in read_rows(study.folder.parent / "data/crux_duc/human_t1.jsonl")
     ]
     both = Counter(zip(people, judged, strict=True))
     by_chance = (sum(people) * sum(judged) + (24 - sum(people)) * (24 - sum(judged))) / 24**2
@@ -125,10 +126,6 @@ def test_labels_that_came_without_their_probabilities_are_counted(study, capsys,
     _, report = study("--sets", CLAIMS, "--set", "models.default.logprobs=true")
     assert [part["n_without_probabilities"] for part in report["parts"]] == [3]
     assert "3 labels without probabilities, although asked for" in capsys.readouterr().err
-
-
-def rows_in(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_a_study_that_is_interrupted_goes_on_and_asks_nothing_twice(study, model_server, capsys):

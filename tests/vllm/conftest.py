@@ -31,14 +31,9 @@ SEED = 235  # of a model that is torn between yes and no, and between `yes` and 
 # requests need, so that it matters in which order they come. The share of memory is what must be
 # free at the start, on a CPU.
 OPTIONS = {
-    "dtype": "bfloat16",
-    "enforce_eager": True,
-    "block_size": 32,
-    "max_model_len": 4096,
-    "max_num_seqs": 8,
-    "num_gpu_blocks_override": 256,
-    "gpu_memory_utilization": 0.2,
-}
+    "dtype": "bfloat16", "enforce_eager": True, "block_size": 32, "max_model_len": 4096,
+    "max_num_seqs": 8, "num_gpu_blocks_override": 256, "gpu_memory_utilization": 0.2,
+}  # fmt: skip
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
@@ -62,18 +57,10 @@ runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__")
 # What may follow a token. With the reply's shape in its weights, the model also keeps to it where
 # no schema holds it, and the rest of its probability is seen.
 FOLLOWS = {
-    "\n": ["<think>"],
-    "<think>": ["hm"],
-    "hm": ["</think>"],
-    "</think>": ['{"'],
-    '{"': ["verdict"],
-    "verdict": ['":"'],
-    '":"': ["yes", "y", "no", "n"],
-    "y": ["es"],
-    "n": ["o"],
-    **{token: ['"}'] for token in ("yes", "es", "no", "o")},
-    '"}': ["<|im_end|>"],
-}
+    "\n": ["<think>"], "<think>": ["hm"], "hm": ["</think>"], "</think>": ['{"'],
+    '{"': ["verdict"], "verdict": ['":"'], '":"': ["yes", "y", "no", "n"], "y": ["es"],
+    "n": ["o"], **{token: ['"}'] for token in ("yes", "es", "no", "o")}, '"}': ["<|im_end|>"],
+}  # fmt: skip
 SURE, UNSURE = 4.0, 1.6  # how much likelier one follower is, and each of several
 TEMPLATE = """\
 {% for message in messages %}<|im_start|>{{ message.role }}
@@ -121,13 +108,9 @@ def _served(model: Path, command: list[str], log: Path) -> Iterator[str]:
     serve = [sys.executable, "-c", SERVE, "--model", str(model)]
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*serve, *flags],
-            env=os.environ | SERVER_ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+            [*serve, *flags], env=os.environ | SERVER_ENVIRONMENT, stdin=subprocess.DEVNULL,
+            stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
     try:
         until = time.monotonic() + START_S
         while not _is_healthy(port):
@@ -182,20 +165,12 @@ def _make_model(folder: Path) -> None:
     torch.manual_seed(SEED)
     model = LlamaForCausalLM(
         LlamaConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=64,
-            intermediate_size=128,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            num_key_value_heads=2,
-            head_dim=32,
-            max_position_embeddings=8192,
-            initializer_range=0.13,
-            bos_token_id=None,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
+            vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+            num_attention_heads=2, num_key_value_heads=2, head_dim=32,
+            max_position_embeddings=8192, initializer_range=0.13, bos_token_id=None,
+            eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
         )
-    )
+    )  # fmt: skip
     with torch.no_grad():
         seen = model.model.embed_tokens.weight.normal_(std=1.0)
         said = model.lm_head.weight.normal_(std=0.25)

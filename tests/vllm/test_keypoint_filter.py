@@ -13,19 +13,13 @@ from nuggetjudge.judges import KeyPointFilter, SupportJudge
 MASKED = -9999.0  # what the server writes for a token that the schema forbids
 QUESTION = "Why do bridges sway in wind?"
 POINTS = [
-    "Vortices push the deck.",
-    "Wind sheds vortices behind a deck.",
-    "Bees eat honey in winter.",
-    "The bridge opened in 1940.",
-    "Cables are made of steel wire.",
-    "Resonance makes small pushes add up.",
-    "A moon of Saturn has geysers.",
-    "The deck was too light and too slender.",
-    "Dampers take energy out of the motion.",
-    "Bread rises because of yeast.",
-    "Its towers stood 130 metres tall.",
+    "Vortices push the deck.", "Wind sheds vortices behind a deck.", "Bees eat honey in winter.",
+    "The bridge opened in 1940.", "Cables are made of steel wire.",
+    "Resonance makes small pushes add up.", "A moon of Saturn has geysers.",
+    "The deck was too light and too slender.", "Dampers take energy out of the motion.",
+    "Bread rises because of yeast.", "Its towers stood 130 metres tall.",
     "Flutter feeds energy from wind to deck.",
-]
+]  # fmt: skip
 
 
 @pytest.fixture

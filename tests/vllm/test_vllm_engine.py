@@ -36,12 +36,9 @@ def judged(model, sentences=SENTENCES, passage=PASSAGE):
 def test_labels_and_their_probabilities_are_those_that_the_server_gives(in_process, vllm_url):
     served = in_process.model_copy(
         update={
-            "model": "hosted_vllm/tiny",
-            "engine": None,
-            "vllm": {},
-            "api_base": vllm_url,
+            "model": "hosted_vllm/tiny", "engine": None, "vllm": {}, "api_base": vllm_url,
         }
-    )
+    )  # fmt: skip
     here, _ = judged(in_process.model_copy(update={"logprobs": True}))
     there, _ = judged(served.model_copy(update={"logprobs": True}))
     for (mine, call), (other, served_call) in zip(here, there, strict=True):

@@ -20,8 +20,6 @@ from nuggetjudge.backends.prompt import Prompt, Wire
 from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
 
 KEY = "sk-very-secret-0123456789"
-
-
 AMBIENT = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_HOST")
 
 
@@ -112,14 +110,8 @@ ECHOES = {
     "content": NotChatShape({"choices": [{"message": {"content": KEY}, "finish_reason": "stop"}]}),
     "refusal": NotChatShape({"choices": [{"message": {"refusal": KEY, "content": None}}]}),
 }
-
-
 ESCAPED = KEY.replace("-", "\\u002D").replace("s", "\\u0073")
-
-
 BY_CODE = "".join(f"\\u{ord(char):04x}" for char in KEY)
-
-
 INNER = '{"verdict": "BY_CODE"}'.replace("BY_CODE", BY_CODE)
 
 
@@ -233,11 +225,8 @@ def test_parameters_go_out_as_the_config_says(model_server, open_gateway, ask):
     body = model_server.requests[0].body
     assert "temperature" not in body
     assert {name: body[name] for name in ("top_p", "max_tokens", "seed", "k")} == {
-        "top_p": 0.5,
-        "max_tokens": 77,
-        "seed": 3,
-        "k": [1],
-    }
+        "top_p": 0.5, "max_tokens": 77, "seed": 3, "k": [1],
+    }  # fmt: skip
     assert set(body) == {
         *("model", "messages", "response_format", "top_p", "max_tokens", "seed", "k")
     }
@@ -248,17 +237,9 @@ def test_parameters_go_out_as_the_config_says(model_server, open_gateway, ask):
 
 # The key of a reply moves with everything that could change it; the body is what was compiled.
 SUPPORT = SupportJudge(model="lexical").prompt("judge")
-
-
 RELEVANCE = RelevanceJudge(model="lexical").prompt("judge")
-
-
 ASSIGN = NuggetAssigner(model="lexical").prompt("assign")
-
-
 INPUTS = {"passage": "p", "sentence": "s"}
-
-
 BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:8000/v1"}
 
 
@@ -275,31 +256,16 @@ def test_each_part_of_a_question_moves_its_key_and_nothing_else_does():
     signature = SupportJudge(model="lexical").judge.signature
     demo = {"passage": "p", "sentence": "s", "verdict": "full"}
     different = [
-        key(),
-        key(api_base="http://127.0.0.1:8001/v1"),
-        key(api_base="http://localhost:8000/v1"),
-        key(endpoint="the big machine"),
-        key(model="openai/m2"),
-        key(engine="litellm"),
-        key(temperature=0.5),
-        key(temperature=None),
-        key(top_p=0.9),
-        key(max_tokens=100),
-        key(seed=1),
-        key(seed=0),
-        key(logprobs=True),
-        key(logprobs=5),
-        key(schema="json_object"),
-        key(schema="none"),
-        key(extra_body={"min_p": 0.1}),
-        key(replicate=1),
-        key(replicate=2),
+        key(), key(api_base="http://127.0.0.1:8001/v1"), key(api_base="http://localhost:8000/v1"),
+        key(endpoint="the big machine"), key(model="openai/m2"), key(engine="litellm"),
+        key(temperature=0.5), key(temperature=None), key(top_p=0.9), key(max_tokens=100),
+        key(seed=1), key(seed=0), key(logprobs=True), key(logprobs=5), key(schema="json_object"),
+        key(schema="none"), key(extra_body={"min_p": 0.1}), key(replicate=1), key(replicate=2),
         key(inputs={"passage": "p ", "sentence": "s"}),
-        key(inputs={"passage": "s", "sentence": "p"}),
-        key(Prompt(signature, [demo])),
+        key(inputs={"passage": "s", "sentence": "p"}), key(Prompt(signature, [demo])),
         key(Prompt(signature.with_instructions("Say it."))),
         key(RELEVANCE, {"passage": "p", "question": "s"}),
-    ]
+    ]  # fmt: skip
     for one, other in combinations(range(len(different)), 2):
         assert different[one] != different[other], (one, other)
     assert {len(each) for each in different} == {20}

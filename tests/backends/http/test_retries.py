@@ -31,28 +31,15 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.records.judgements import Reason
 
 QUOTA = {"error": {"message": "You exceeded your quota.", "code": "insufficient_quota"}}
-
-
 PASSING = [
-    Status(429),
-    Status(500),
-    Status(502),
-    Status(503),
-    Status(504),
-    Status(408),
-    Status(529),
-    Cut(),
-    Cut(in_body=True),
-    HtmlBody(),
-    HtmlBody(code=503),
-    NotChatShape(),
+    Status(429), Status(500), Status(502), Status(503), Status(504), Status(408), Status(529),
+    Cut(), Cut(in_body=True), HtmlBody(), HtmlBody(code=503), NotChatShape(),
     NotChatShape({"choices": []}),
     NotChatShape({"choices": [{"message": {"content": ["a", "part"]}}]}),
     NotChatShape({"choices": [{"message": {"content": "{}", "refusal": {"a": 1}}}]}),
-    NotChatShape({"choices": [{"message": None}]}),
-    NotChatShape([1, 2]),
+    NotChatShape({"choices": [{"message": None}]}), NotChatShape([1, 2]),
     NotChatShape({"error": {"message": "Upstream timed out.", "code": 504}}),
-]
+]  # fmt: skip
 
 
 def failing(gateway: Gateway, ask: Any, sentence: str = "It rained.") -> JudgeError:
@@ -292,8 +279,6 @@ def test_bad_replies_do_not_make_a_server_dead(model_server, open_gateway, ask):
 
 # What the light path makes of replies as they come, against servers that write raw bytes.
 HEAD = b"HTTP/1.1 200 OK\r\n"
-
-
 YES, LATE, EVIL = completion("yes"), completion("late"), completion("evil")
 
 
@@ -320,13 +305,10 @@ def test_a_request_is_sent_as_http_wants_it(monkeypatch):
     headers = dict(line.split(b": ", 1) for line in lines)
     assert headers.pop(b"Host").startswith(b"localhost:")
     assert headers == {
-        b"Content-Type": b"application/json",
-        b"Accept": b"application/json",
-        b"Accept-Encoding": b"identity",
-        b"User-Agent": b"nuggetjudge",
-        b"Authorization": b"Bearer sk-0123456789",
-        b"Content-Length": b"6",
-    }
+        b"Content-Type": b"application/json", b"Accept": b"application/json",
+        b"Accept-Encoding": b"identity", b"User-Agent": b"nuggetjudge",
+        b"Authorization": b"Bearer sk-0123456789", b"Content-Length": b"6",
+    }  # fmt: skip
     assert body == b"body 0"
 
 
@@ -461,12 +443,8 @@ judge = SupportJudge(model=ModelConfig(model="openai/mock", api_base={model_serv
 print(judge(sentence="It rained.", passage="Rain fell.").verdict)
 """
     done = subprocess.run(
-        [sys.executable, "-W", "default::ResourceWarning", "-c", code],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        check=True,
-    )
+        [sys.executable, "-W", "default::ResourceWarning", "-c", code], capture_output=True,
+        text=True, encoding="utf-8", timeout=60, check=True,
+    )  # fmt: skip
     assert done.stdout.strip() in ("full", "partial", "none")
     assert done.stderr == ""

@@ -64,45 +64,28 @@ def TwoObjects(*, differ):
 
 
 STYLES = [
-    (Written("@"), None),
-    (Written("<think>\nIt rained; {so} it says.\n</think>\n\n@"), None),
+    (Written("@"), None), (Written("<think>\nIt rained; {so} it says.\n</think>\n\n@"), None),
     (Written("It rained, so it is.\n</think>\n\n@"), None),
     (Written('<think>Not {"verdict": "none"}.</think>@'), None),
-    (Written("<think>@</think>"), UNPARSEABLE),
-    (Written("<think>So it is: @"), UNPARSEABLE),
-    (Reasoned(), None),
-    (Reasoned("reasoning"), None),
-    (Reasoned(replies=False), UNPARSEABLE),
-    (Written("```json\n@\n```"), None),
-    (Fenced(), None),
-    (Written("Sure! Here is my verdict:\n\n@"), None),
-    (Written("My answer: @"), None),
-    (Written("@\n\nThe passage says that it rained."), None),
-    (Written("**Verdict**: `@`"), None),
-    (Written("<answer>\n@\n</answer>"), None),
-    (Written(" \n\t@\n\n"), None),
-    (TwoObjects(differ=False), None),
-    (TwoObjects(differ=True), UNPARSEABLE),
-    (OtherSpelling("upper"), None),
-    (OtherSpelling("title"), None),
+    (Written("<think>@</think>"), UNPARSEABLE), (Written("<think>So it is: @"), UNPARSEABLE),
+    (Reasoned(), None), (Reasoned("reasoning"), None), (Reasoned(replies=False), UNPARSEABLE),
+    (Written("```json\n@\n```"), None), (Fenced(), None),
+    (Written("Sure! Here is my verdict:\n\n@"), None), (Written("My answer: @"), None),
+    (Written("@\n\nThe passage says that it rained."), None), (Written("**Verdict**: `@`"), None),
+    (Written("<answer>\n@\n</answer>"), None), (Written(" \n\t@\n\n"), None),
+    (TwoObjects(differ=False), None), (TwoObjects(differ=True), UNPARSEABLE),
+    (OtherSpelling("upper"), None), (OtherSpelling("title"), None),
     (Respelt("label in quotation marks", lambda t: t.replace("full", '\\"full\\"')), None),
     (Respelt("label with a full stop", lambda t: t.replace("full", "Full.")), None),
     (Respelt("single quotes", lambda t: t.replace('"', "'")), UNPARSEABLE),
     (Respelt("trailing comma", lambda t: t.replace("}", ",}")), UNPARSEABLE),
     (Respelt("comment", lambda t: t.replace("}", " // sure\n}")), UNPARSEABLE),
-    (Written("[@]"), UNPARSEABLE),
-    (Written('I would not say "@".'), UNPARSEABLE),
-    (Written("An answer of @ would be wrong."), UNPARSEABLE),
-    (QuotedString(), UNPARSEABLE),
-    (ExtraKey(), UNPARSEABLE),
-    (OneShort(), INCOMPLETE),
-    (OtherLabel(), UNPARSEABLE),
-    (BadJson(), UNPARSEABLE),
-    (Prose(), UNPARSEABLE),
-    (EmptyContent(), UNPARSEABLE),
-    (Truncated(), Reason.TRUNCATED),
-    (Refusal(), Reason.REFUSED),
-]
+    (Written("[@]"), UNPARSEABLE), (Written('I would not say "@".'), UNPARSEABLE),
+    (Written("An answer of @ would be wrong."), UNPARSEABLE), (QuotedString(), UNPARSEABLE),
+    (ExtraKey(), UNPARSEABLE), (OneShort(), INCOMPLETE), (OtherLabel(), UNPARSEABLE),
+    (BadJson(), UNPARSEABLE), (Prose(), UNPARSEABLE), (EmptyContent(), UNPARSEABLE),
+    (Truncated(), Reason.TRUNCATED), (Refusal(), Reason.REFUSED),
+]  # fmt: skip
 
 
 def full(body):
@@ -262,11 +245,7 @@ def test_other_settings_go_out_and_have_replies_of_their_own(
 
 # A reply cannot grow without end: schemas bound texts and lists, requests the whole reply.
 CITED = {"sentence": "It rained.", "passage": "Rain fell all day."}
-
-
 WHY = {"reasoning": "Rain is rain.", "passage_quotes": ["Rain fell"], "sentence_quotes": []}
-
-
 REFUSALS = [
     False,
     "The provided JSON schema contains features not supported by xgrammar.",

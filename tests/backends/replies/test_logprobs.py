@@ -26,8 +26,6 @@ from nuggetjudge.backends.replies.logprobs import (
 from nuggetjudge.judges import Nuggetizer
 
 Tokens = list[Any]  # a text, or (text, probability of each alternative, the text among them)
-
-
 VERDICT = ("full", "partial", "none")
 
 
@@ -167,12 +165,9 @@ def test_with_less_than_half_on_labels_nothing_is_known():
 )
 def test_labels_left_open_on_a_path_not_taken_share_by_what_is_known_of_them(first, none, nonsense):
     shares = verdict(
-        ' "',
-        ("part", first),
-        ("ial", {"ial": 0.8, "ly": 0.2}),
-        '"}',
+        ' "', ("part", first), ("ial", {"ial": 0.8, "ly": 0.2}), '"}',
         labels=("partial", "partly", "none", "nonsense"),
-    )
+    )  # fmt: skip
     assert shares == approx(partial=0.4, partly=0.1, none=none, nonsense=nonsense)
 
 

@@ -46,13 +46,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         task = read_task([path], kind, Problems(), guidelines)
         task = with_spans(task, spans) if spans else task
         work = open_labelling(
-            task,
-            folder,
-            list(names),
-            Plan(**plan),
-            adjudicators=list(adjudicators),
+            task, folder, list(names), Plan(**plan), adjudicators=list(adjudicators),
             against_judge=against_judge,
-        )
+        )  # fmt: skip
         listener = bind_socket(folder)
         port = listener.getsockname()[1]
         people = People(work.names, port)

@@ -46,10 +46,8 @@ def test_j_and_k_move_and_digits_label_the_row(site, open_site):
     it.presses("0", "k", "k", "1")
     assert [word for _, word in rows(it)] == ["none of it", "all of it", "cannot tell"]
     assert {one.cell[2]: one.label for one in site.labels()} == {
-        "n0": "not_support",
-        "n1": "support",
-        "n2": None,
-    }
+        "n0": "not_support", "n1": "support", "n2": None,
+    }  # fmt: skip
 
 
 def test_all_done_wants_a_label_or_cannot_tell_on_each(site, open_site):

@@ -18,17 +18,12 @@ def served(home: Path, names: str = "ann", port: int = 0) -> Server:
     if not judged.exists():
         rows = [
             {
-                "topic_id": f"t{i % 3}",
-                "run_id": "r",
-                "sentence_id": str(i),
-                "passage_id": "p",
-                "label": ("none", "partial", "full")[i % 3],
-                "question": f"question {i % 3}",
-                "sentence": f"sentence {i}",
-                "passage": f"passage {i}",
+                "topic_id": f"t{i % 3}", "run_id": "r", "sentence_id": str(i), "passage_id": "p",
+                "label": ("none", "partial", "full")[i % 3], "question": f"question {i % 3}",
+                "sentence": f"sentence {i}", "passage": f"passage {i}",
             }
             for i in range(N)
-        ]
+        ]  # fmt: skip
         judged.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return Server(judged, "support", home / "labels", names, "--port", port)
 

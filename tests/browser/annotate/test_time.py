@@ -32,12 +32,8 @@ COUNTED = """async () => {
 def test_between_two_deeds_a_minute_counts_at_most(serve, open_site):
     it = open_site(serve(nugget_rows()))
     assert it.page.evaluate(COUNTED) == [
-        59_000,
-        *[59_000 + MINUTE] * 2,
-        *[64_000 + MINUTE] * 3,
-        64_000 + 2 * MINUTE,
-        MINUTE,
-    ]
+        59_000, *[59_000 + MINUTE] * 2, *[64_000 + MINUTE] * 3, 64_000 + 2 * MINUTE, MINUTE,
+    ]  # fmt: skip
 
 
 def test_a_tab_that_is_left_open_for_an_hour_gives_a_label_of_a_minute(serve, open_site):

@@ -7,11 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows, write_rows
 
 # `judge agree` as a user runs it: readable in 80 columns, quick, and as the page shows it.
 ROOT = Path(__file__).resolve().parents[3]
-
-
 PAGE = (ROOT / "docs" / "trust" / "agreement.md").read_text(encoding="utf-8")
 
 
@@ -21,11 +20,6 @@ def commands_of_the_page():
         for part in re.split(r"^\$ judge ", block, flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
             yield command.split(), shown
-
-
-def rows_of(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -38,8 +32,8 @@ def annotated(tmp_path):
         for name, of in label.items()
     ]
     judged = [{"topic_id": t, "passage_id": q, "label": (q * t) % 3} for t, q in items]
-    rows_of(tmp_path / "judged.jsonl", judged)
-    return rows_of(tmp_path / "human.jsonl", rows)
+    write_rows(tmp_path / "judged.jsonl", judged)
+    return write_rows(tmp_path / "human.jsonl", rows)
 
 
 def test_calls_are_those_of_a_model(judge, tmp_path):
@@ -93,9 +87,9 @@ def test_scores_fit_in_80_columns(judge, tmp_path):
         for r in range(25)
         for t in range(5)
     ]
-    human = rows_of(tmp_path / "human.jsonl", rows)
+    human = write_rows(tmp_path / "human.jsonl", rows)
     judged = [{**row, "value": (row["value"] * 5) % 11} for row in rows]
-    rows_of(tmp_path / "judged.jsonl", judged)
+    write_rows(tmp_path / "judged.jsonl", judged)
     ran = judge("agree", human, "judged.jsonl")
     assert ran.code == 0, ran.err
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -127,10 +121,7 @@ def test_two_runs_are_tested_in_the_order_they_are_named(judge, judged):
     assert pair["p"] == 2 / 2**5  # better on all five topics
     means = [run["mean"] for run in report["measures"]["V_strict"]["runs"]]
     assert pair["difference"] == pytest.approx(means[0] - means[1])
-    scores = [
-        json.loads(line)
-        for line in (judged / "scores.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    scores = read_rows(judged / "scores.jsonl")
     by_run = {
         row["run_id"]: row["value"]
         for row in scores
@@ -147,7 +138,7 @@ def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_o
     human = "demo/labels/nuggets.jsonl"
     ran = judge("compare", human, "judged", "--flips", "flips.jsonl")
     assert ran.code == 0, ran.err
-    flips = rows_of(judged.parent / "flips.jsonl")
+    flips = write_rows(judged.parent / "flips.jsonl")
     (agreed,) = judge("agree", human, "judged", "--json").rows
     n_equal = sum(row[i] for i, row in enumerate(agreed["confusion"]))
     assert len(flips) == agreed["n"] - n_equal > 3
@@ -238,9 +229,7 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
     assert "of 100 items, 10 labelled before" in more.out
     names = ("topic_id", "run_id", "sentence_id", "passage_id")
     first = {tuple(row[name] for name in names) for row in rows[:10]}
-    second = [
-        json.loads(line) for line in (demo / "more.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    second = read_rows(demo / "more.jsonl")
     assert len(second) == 90
     assert not first & {tuple(row[name] for name in names) for row in second}
 

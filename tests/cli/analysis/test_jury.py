@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.judges.combined.confidence import read_cascade_file
 
@@ -92,15 +93,9 @@ def cascade_voted(tmp_path):
 
 def test_the_curve_has_chance_and_the_panel_beside_it(judge, cascade_voted):
     given = (
-        "cascade",
-        "curve",
-        cascade_voted,
-        cascade_voted,
-        "--votes",
-        "said",
-        "--confidence",
+        "cascade", "curve", cascade_voted, cascade_voted, "--votes", "said", "--confidence",
         "agreement",
-    )
+    )  # fmt: skip
     ran = judge(*given, "--share", 0, "--share", 0.3, "--cut", 2)
     assert ran.code == 0, ran.err
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -135,15 +130,9 @@ def test_a_share_becomes_a_threshold_of_a_file_that_a_config_takes(judge, cascad
 
 def test_a_guarantee_is_printed_with_how_often_it_was_broken(judge, cascade_voted):
     given = (
-        "cascade",
-        "fit",
-        cascade_voted,
-        cascade_voted,
-        "--votes",
-        "said",
-        "--confidence",
+        "cascade", "fit", cascade_voted, cascade_voted, "--votes", "said", "--confidence",
         "agreement",
-    )
+    )  # fmt: skip
     ran = judge(*given, "--agree", 0.75, "--out", "c.json")
     assert ran.code == 0, ran.err
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -163,7 +152,7 @@ def test_labels_of_another_question_are_not_taken_for_errors(judge, cascade_vote
         json.loads(line) | {"relevance": "yes"} for line in cascade_voted.open(encoding="utf-8")
     ]
     named = [{("label" if k == "relevance" else k): v for k, v in row.items()} for row in rows]
-    other.write_text("".join(json.dumps(row) + "\n" for row in named), encoding="utf-8")
+    write_rows(other, named)
     ran = judge("cascade", "curve", other, cascade_voted, "--votes", "said", "--kind", "relevance")
     assert ran.code == 2
     assert "labels of another scale: people gave" in ran.err

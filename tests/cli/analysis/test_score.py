@@ -5,6 +5,7 @@ import random
 from collections import Counter
 
 import pytest
+from json_lines import read_rows, write_rows
 
 from nuggetjudge.programs.scoring.score import label_counts, score_path
 from nuggetjudge.records.reading.problems import Problems
@@ -121,24 +122,21 @@ def answer(run_id, topic_id, part, *sentences):
 
 
 ROWS = [
-    answer("a", "t1", "x", [2, 0], [1]),
-    answer("b", "t1", "x", [0], []),
-    answer("a", "t2", "x", [-1], [2]),
-    answer("a", "t3", "y", [0]),
-    answer("c", "t3", "y", [2]),
-]
+    answer("a", "t1", "x", [2, 0], [1]), answer("b", "t1", "x", [0], []),
+    answer("a", "t2", "x", [-1], [2]), answer("a", "t3", "y", [0]), answer("c", "t3", "y", [2]),
+]  # fmt: skip
 
 
 @pytest.fixture
 def judged(tmp_path):
     path = tmp_path / "judged.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    write_rows(path, ROWS)
     return path
 
 
 def test_chosen_rows_score_as_a_file_of_them_alone(judged, tmp_path):
     alone = tmp_path / "alone.jsonl"
-    alone.write_text("".join(json.dumps(row) + "\n" for row in ROWS[:3]), encoding="utf-8")
+    write_rows(alone, ROWS[:3])
     rows = score_path(judged, Problems(), where={"part": ["x"]})
     assert rows == score_path(alone, Problems())
     by = {(row.run_id, row.topic_id, row.measure): row for row in rows}
@@ -165,7 +163,7 @@ def test_labels_are_counted_by_a_field_first_citations_by_themselves(judged, jud
 def test_the_counts_of_the_support_paper_come_of_the_file_as_it_is(shared_data):
     """Table 2 where the data has all of its topics; else the rows, counted another way."""
     path = shared_data / "rag24_support" / "answers.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     counts = {
         row.value: row
         for row in label_counts(path, "condition", Problems())
@@ -209,13 +207,11 @@ def test_runs_judged_from_scratch_score_as_another_implementation_has_them(share
 # `judge coverage` on the results of a run that took no model.
 # Four questions; each passage answers one, so coverage is what a run's passages count.
 PASSAGES = [f"t:0#{i}" for i in range(4)]
-
-
 RUNS = {"one": [0, 0, 0], "two": [1, 0, 0], "three": [1, 1, 0]}  # which of the first 3 answer
 
 
 def rows(path, *objects):
-    path.write_text("".join(json.dumps(row) + "\n" for row in objects), encoding="utf-8")
+    write_rows(path, objects)
     return path
 
 
@@ -275,13 +271,10 @@ def test_the_three_tables_are_printed(judge, run_coverage):
     assert ["coverage", "1.000", "-", "3", "0"] in [line.split() for line in figure.splitlines()]
     assert not any(name in ran.out for name in ("Z*", "y*"))
     assert [line.split() for line in by_eta.splitlines()][1:] == [
-        ["run", "eta", "3", "eta", "5"],
-        ["three", ".500", ".500"],
-        ["two", ".250", ".250"],
-        ["one", ".000", ".000"],
-        ["tau-b", "to", "eta", "3", "1.000", "1.000"],
+        ["run", "eta", "3", "eta", "5"], ["three", ".500", ".500"], ["two", ".250", ".250"],
+        ["one", ".000", ".000"], ["tau-b", "to", "eta", "3", "1.000", "1.000"],
         ["tau-b", "to", "reports", "1.000", "1.000"],
-    ]
+    ]  # fmt: skip
     sizes = {line.split()[0]: line.split()[1:] for line in by_size.splitlines()[1:]}
     assert sizes["three"] == [".250", ".500", ".500", "-", "[.500,", "1.000]"]
     assert sizes["one"] == [".000", ".000", ".000", "-", "[.000,", "1.000]"]

@@ -6,14 +6,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer, Refusal, Reply, input_of, schema_of
 
 FOLDER = Path(__file__).resolve().parents[3] / "tests" / "collection"
-
-
 DEMO = FOLDER / "judge.yaml"
-
-
 BANK = ["--nuggets", FOLDER / "nuggets.jsonl"]
 
 
@@ -40,11 +37,8 @@ def test_the_four_systems_come_out_as_they_were_built_to(demo):
     precision, recall = (means(demo.rows, f"support_{name}") for name in ("precision", "recall"))
     assert min(precision, key=precision.get) == "miscited"
     assert sorted(recall, key=recall.get, reverse=True) == [
-        "complete",
-        "thin",
-        "miscited",
-        "factdump",
-    ]
+        "complete", "thin", "miscited", "factdump",
+    ]  # fmt: skip
 
 
 def test_nuggets_made_from_the_passages_rank_the_same_systems_first_and_last(judge):
@@ -69,11 +63,9 @@ def test_a_topic_that_a_run_did_not_answer_counts_zero(demo):
 
 # The table of the collection's README, counted there from the hand labels.
 HAND = {
-    "complete": (0.942, 0.865, 0.978, 0.957),
-    "miscited": (0.855, 0.846, 0.160, 0.160),
-    "factdump": (0.626, 0.684, 0.800, 0.085),
-    "thin": (0.095, 0.118, 0.800, 0.800),
-}
+    "complete": (0.942, 0.865, 0.978, 0.957), "miscited": (0.855, 0.846, 0.160, 0.160),
+    "factdump": (0.626, 0.684, 0.800, 0.085), "thin": (0.095, 0.118, 0.800, 0.800),
+}  # fmt: skip
 
 
 def test_scores_of_the_hand_labels_are_those_of_the_readme(judge):
@@ -149,17 +141,9 @@ def server():
 def test_explain_asks_every_judge_of_the_run_and_rows_say_why(judge, server, tmp_path):
     model = ["--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}"]
     ran = judge(
-        "run",
-        "support",
-        *DATA,
-        *model,
-        "--set",
-        "run.explain=true",
-        "--out",
-        "why",
-        "--quiet",
+        "run", "support", *DATA, *model, "--set", "run.explain=true", "--out", "why", "--quiet",
         "-v",
-    )
+    )  # fmt: skip
     assert ran.code == 0, ran.err
     assert "quotes that do not stand in the judged text" in ran.err
     assert any(line.startswith("support, thin, demo-bridges, 0") for line in ran.err.splitlines())
@@ -192,14 +176,8 @@ def test_quoted_words_cannot_steer_a_terminal(judge, tmp_path):
 
 # `judge run items`, and what docs/protocols/own-judges.md shows of it.
 ROOT = Path(__file__).resolve().parents[3]
-
-
 PAGE = (ROOT / "docs" / "protocols" / "own-judges.md").read_text(encoding="utf-8")
-
-
 BLOCKS = re.findall(r"```\w*\n(.*?)```", PAGE, re.DOTALL)
-
-
 OWN = """\
 name: grounded
 question: Does the source state the claim?
@@ -222,7 +200,7 @@ def items(tmp_path):
         {"topic_id": "t1", "run_id": run, "sentence_id": i, "sentence": f"claim {i}", "source": "s"}
         for run, i in (("one", 0), ("one", 1), ("two", 0))
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -246,7 +224,7 @@ def test_flags_name_items_judge_and_fields(judge, own, items):
 def test_a_judge_that_gives_everything_one_label_is_said(judge, own, tmp_path):
     path = tmp_path / "many.jsonl"
     rows = [{"topic_id": f"t{i}", "claim": f"claim {i}", "source": "s"} for i in range(15)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     with MockServer(brain=lambda body: {"label": "no"}) as server:
         model = ["--model", "hosted_vllm/mock", "--api-base", server.base_url]
         ran = judge("run", "items", "--items", path, "--judge", own, *model, "--quiet")
@@ -270,8 +248,6 @@ def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_p
 
 # Labels that came without the probabilities that were asked for are counted, and said.
 SHARES = {"full": 0.5, "partial": 0.3, "none": 0.2}
-
-
 WHAT = "labels without probabilities, although asked for"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from json_lines import write_rows
 from mock_server import (
     ContentFilter,
     Cut,
@@ -24,8 +25,6 @@ from mock_server import (
 )
 
 RETRIES, REASKS = 1, 1
-
-
 CAPS = [
     *("--set", f"models.default.retries={RETRIES}"),
     *("--set", f"models.default.reasks={REASKS}"),
@@ -43,26 +42,22 @@ class Row:
 
 
 ONCE, TWICE, RETRIED = 1, 1 + REASKS, 1 + RETRIES
-
-
 SUPPORT = {
     "empty answer": Row(EmptyContent(""), "unparseable", TWICE),
     "null answer": Row(EmptyContent(None), "unparseable", TWICE),
     "refusal": Row(Refusal(), "refused", ONCE),
     "content filter": Row(ContentFilter(), "refused", ONCE),
-    "truncated": Row(Truncated(), "truncated", ONCE),
-    "prose": Row(Prose(), "unparseable", TWICE),
+    "truncated": Row(Truncated(), "truncated", ONCE), "prose": Row(Prose(), "unparseable", TWICE),
     "label that was not offered": Row(OtherLabel(), "unparseable", TWICE),
     "status 400": Row(Status(400), "error", ONCE),
     "status 429 for ever": Row(Status(429), "error", RETRIED),
     "429 that asks for an hour": Row(Status(429, retry_after="3600"), "error", ONCE),
-    "status 500": Row(Status(500), "error", RETRIED),
-    "hang": Row(Hang(30), "error", RETRIED),
+    "status 500": Row(Status(500), "error", RETRIED), "hang": Row(Hang(30), "error", RETRIED),
     "connection cut": Row(Cut(), "error", RETRIED),
     "connection cut in the body": Row(Cut(in_body=True), "error", RETRIED),
     "HTML page": Row(HtmlBody(), "error", RETRIED),
     "other JSON": Row(NotChatShape(), "error", RETRIED),
-}
+}  # fmt: skip
 
 
 def is_marked(body: dict[str, Any]) -> bool:
@@ -187,11 +182,7 @@ def test_where_nothing_arrived_stderr_says_why_first(run_tiny):
 
 # A run that gets nothing from its model ends after a few tries, with the reason and no scores.
 MANY = 60  # sentences to judge
-
-
 ONE_BY_ONE = ("--set", "run.concurrency=1", "--set", "models.default.retries=0")
-
-
 QUOTA = {"error": {"message": "You exceeded your quota.", "type": "insufficient_quota"}}
 
 
@@ -309,8 +300,6 @@ def test_a_run_that_goes_on_has_shown_that_its_model_answers(long, tmp_path):
 
 # What our own pipeline failed to make: told, counted, and no zero of the system.
 QUESTIONS = {"t1": "what makes tides", "t2": "what sways bridges", "t3": "what do bees sing"}
-
-
 STATED = {"t1": "support", "t2": "not_support", "t3": "not_support"}  # the nugget of each topic
 
 
@@ -333,7 +322,7 @@ def loop(tmp_path, judge):
     """Runs a closed loop over three topics, each with a nugget; the second time it goes on."""
 
     def rows(name, *objects):
-        (tmp_path / name).write_text("".join(json.dumps(o) + "\n" for o in objects), "utf-8")
+        write_rows(tmp_path / name, objects)
 
     rows("topics.jsonl", *({"id": t, "title": text} for t, text in QUESTIONS.items()))
     rows("passages.jsonl", *({"id": f"p{t}", "text": text} for t, text in QUESTIONS.items()))

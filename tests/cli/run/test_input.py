@@ -141,8 +141,6 @@ prefix_user: |-
   Passage: {context}
   List: {nuggets}
 """
-
-
 SUPPORT = """\
 user: "S: {sentence}\\nP: {passage}"
 reply: {form: label, after: 'Label:', labels: {entailed: full, neutral: none}}

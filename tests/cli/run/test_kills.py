@@ -21,14 +21,8 @@ from processes import JUDGE, run, start
 from nuggetjudge.views.numbers import format_money
 
 DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection" / "judge.yaml"
-
-
 KILLS = 20
-
-
 IN_FLIGHT_S = 0.5  # a reply written so long before a kill has reached the judge, and the cache
-
-
 CONCURRENCY = 4
 
 
@@ -269,11 +263,7 @@ def test_a_plan_is_at_half_price(tide_server, run_tiny):
 
 # A run that was killed or stopped can be read as partial results, and what it spent is kept.
 AT_ONCE = ("--set", "run.concurrency=1", "--set", "run.cache=false")
-
-
 PRICED = ("--set", "models.default.price={input: 10, output: 10}")
-
-
 ASKED = 4  # of the six calls of `support`; the fifth never gets its reply
 
 
@@ -300,11 +290,8 @@ def stopped(tide_brain, tiny, environment, tmp_path):
         data = ["--topics", "tiny/topics.tsv", "--passages", "tiny/passages.jsonl"]
         data += ["--runs", "tiny/one.jsonl", "--runs", "tiny/two.jsonl"]
         model = [
-            "--model",
-            "hosted_vllm/mock",
-            "--set",
-            f"models.default.api_base={server.base_url}",
-        ]
+            "--model", "hosted_vllm/mock", "--set", f"models.default.api_base={server.base_url}",
+        ]  # fmt: skip
         command = ["run", "support", *data, *model, *AT_ONCE, *PRICED, "--out", "out", "--quiet"]
         process = start(
             *JUDGE, *command, *arguments, env=environment, cwd=tmp_path, stdout=DEVNULL,
@@ -468,22 +455,16 @@ READ = {
         ],
     ),
 }
-
-
 CHANGES = {
     "scores.jsonl": ('"value":0.5', '"value":1.0'),
     "support.jsonl": ('"label":"none","weight":0.0', '"label":"full","weight":1.0'),
     "assignments.jsonl": ("not_support", "support"),
     "nuggets.jsonl": ("vital", "okay"),
 }
-
-
 OF_PLUGINS = {
     "report": ("assignments.jsonl", ["report", "out"]),
     "export": ("scores.jsonl", ["export", "autojudge", "out", "aj"]),
 }
-
-
 CASES = [pytest.param(*case, id=name) for name, case in READ.items()]
 
 

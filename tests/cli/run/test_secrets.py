@@ -50,12 +50,10 @@ def test_env_files_and_variables_of_other_tools_change_nothing(
 ):
     with MockServer(brain=tide_brain) as trap, MockServer(brain=tide_brain) as server:
         planted = {
-            "OPENAI_API_BASE": trap.base_url,
-            "OPENAI_BASE_URL": trap.base_url,
-            "HTTP_PROXY": trap.base_url,
-            "OPENAI_API_KEY": KEY,
+            "OPENAI_API_BASE": trap.base_url, "OPENAI_BASE_URL": trap.base_url,
+            "HTTP_PROXY": trap.base_url, "OPENAI_API_KEY": KEY,
             "DSPY_CACHEDIR": str(tmp_path / "dspy"),
-        }
+        }  # fmt: skip
         text = "".join(f"{name}={value}\n" for name, value in planted.items())
         (tmp_path / ".env").write_text(text, encoding="utf-8")
         del planted["HTTP_PROXY"]  # counts when it is in the environment, and only then

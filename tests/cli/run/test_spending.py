@@ -72,14 +72,9 @@ def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on
     priced = ["--set", "models.default.price={input: 0, output: 1}", "--quiet"]
     priced += ["--model", "openai/mock"]
     ran = run_tiny(
-        tide_server,
-        "support",
-        *priced,
-        "--set",
-        f"run.{limit[0]}={limit[1]}",
-        "--set",
+        tide_server, "support", *priced, "--set", f"run.{limit[0]}={limit[1]}", "--set",
         "run.concurrency=64",
-    )
+    )  # fmt: skip
     assert ran.code == 3
     part, reached = spent(tmp_path / "out")
     name, most = limit[0].removeprefix("max_"), limit[1]
@@ -132,11 +127,8 @@ def test_a_dry_run_of_banks_to_be_made_is_right_when_they_are_as_long_as_allowed
 
     with MockServer(brain=thirty) as server:
         model = [
-            "--model",
-            "hosted_vllm/mock",
-            "--set",
-            f"models.default.api_base={server.base_url}",
-        ]
+            "--model", "hosted_vllm/mock", "--set", f"models.default.api_base={server.base_url}",
+        ]  # fmt: skip
         demo = ["run", DEMO, *model, "--set", "program=nuggets"]
         dry = judge(*demo, "--dry-run", "--json")
         assert dry.code == 0, dry.err

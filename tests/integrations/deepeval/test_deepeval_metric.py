@@ -31,12 +31,10 @@ def case_of(question="Why do bees dance?", answer=HALF, **more):
 
 def evaluated(cases, metric, *, run_async=True, **errors):
     return deepeval.evaluate(
-        cases,
-        [metric],
-        async_config=AsyncConfig(run_async=run_async, max_concurrent=1),
+        cases, [metric], async_config=AsyncConfig(run_async=run_async, max_concurrent=1),
         display_config=DisplayConfig(print_results=False, show_indicator=False),
         error_config=ErrorConfig(**errors),
-    ).test_results
+    ).test_results  # fmt: skip
 
 
 def asking(server, **settings):

@@ -34,13 +34,9 @@ def run(tmp_path, scorer, answers=ANSWERS, log_format="eval", **options):
         output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     task = Task(dataset=MemoryDataset(dataset), scorer=scorer, name="bridges", **options)
     (log,) = inspect_ai.eval(
-        task,
-        model=get_model("mockllm/model", custom_outputs=outputs),
-        log_dir=str(tmp_path),
-        log_format=log_format,
-        display="none",
-        max_samples=1,
-    )
+        task, model=get_model("mockllm/model", custom_outputs=outputs), log_dir=str(tmp_path),
+        log_format=log_format, display="none", max_samples=1,
+    )  # fmt: skip
     return log
 
 

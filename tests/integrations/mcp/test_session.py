@@ -21,8 +21,6 @@ ANSWER = {
     "nuggets": ["bees dance to tell where food is", "the angle of the dance shows direction"],
 }
 TOOLS = ["forecast", "judge_citation", "judge_answer", "evaluate", "compare_runs", "explain_score"]
-
-
 LONGEST_S = 120  # for what takes seconds on a machine with nothing else to do
 
 
@@ -202,13 +200,9 @@ MESSAGES = [
 
 def started(command, environment, *options):
     return subprocess.Popen(
-        command(*options),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
+        command(*options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env=environment,
+    )  # fmt: skip
 
 
 def say(process, messages):

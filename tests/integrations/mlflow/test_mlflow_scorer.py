@@ -77,11 +77,9 @@ def test_contexts_are_what_the_traced_retriever_found_and_traces_are_samples(sto
     ]
 
     wanted = {
-        "question": "Why do bees dance?",
-        "answer": f"{HALF} They hum.",
-        "contexts": [CONTEXT],
+        "question": "Why do bees dance?", "answer": f"{HALF} They hum.", "contexts": [CONTEXT],
         "nuggets": FACTS,
-    }
+    }  # fmt: skip
     traces = mlflow.search_traces(return_type="list")
     assert list(samples(traces)) == list(samples(mlflow.search_traces())) == [wanted]
     (score,) = nj.evaluate(samples(traces), "nuggets", model="lexical").rows(["V_strict"])

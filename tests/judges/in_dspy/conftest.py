@@ -38,12 +38,9 @@ USERS_KEY = "sk-of-the-user-alone"
 def users_lm(baseline_server):
     """An LM of the user's own; its key tells its requests from those of the judge's model."""
     return dspy.LM(
-        "openai/mock",
-        api_base=baseline_server.base_url,
-        api_key=USERS_KEY,
-        cache=False,
+        "openai/mock", api_base=baseline_server.base_url, api_key=USERS_KEY, cache=False,
         num_retries=0,
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -17,8 +17,6 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import KeyPointFilter, NuggetAssigner, RelevanceJudge, SupportJudge
 
 CITED = {"sentence": "Wind moves decks.", "passage": "Wind moves decks."}
-
-
 NUGGETS = {"question": "q", "answer": "wind moves decks", "nuggets": ["wind moves", "bees sing"]}
 
 

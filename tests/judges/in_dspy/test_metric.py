@@ -167,8 +167,6 @@ def test_metrics_that_cannot_be():
 
 # What a judge shows of itself, and the ways in which DSPy calls it.
 CITED = {"sentence": "Wind moves decks.", "passage": "Wind moves decks."}
-
-
 OFFLINE = "http://127.0.0.1:9/v1"
 
 

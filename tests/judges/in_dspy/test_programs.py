@@ -257,10 +257,8 @@ def test_names_of_predictors(case):
 def test_copies(copied):
     program = Checked(fitted(SupportJudge("lexical")))
     ways = {
-        "deepcopy": dspy.Module.deepcopy,
-        "copy.deepcopy": copy.deepcopy,
-        "copy.copy": copy.copy,
-    }
+        "deepcopy": dspy.Module.deepcopy, "copy.deepcopy": copy.deepcopy, "copy.copy": copy.copy,
+    }  # fmt: skip
     baseline = ways[copied](program)
     assert baseline.judge(**ASKED).verdict == "full"
     assert baseline.judge.backend is program.judge.backend

@@ -26,14 +26,8 @@ from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.records.rows import Citation, Sentence
 
 QUESTION = "Why did the dam break?"
-
-
 PASSAGES = {"s9": "Rain fell for weeks.", "s4": "The wall was thin.", "s7": "Clay is weak."}
-
-
 GOOD = [("Rain  fell\nfor weeks.", 1), ("The wall of clay was thin.", 3, 2), ("So it broke.",)]
-
-
 WRITTEN = [
     Sentence(id=0, text="Rain fell for weeks.", citations=(Citation(passage_id="s9"),)),
     Sentence(
@@ -70,13 +64,10 @@ def test_sentences_cite_the_passages_by_their_ids_in_the_order_of_the_reply():
         assert inputs_sent(server) == [
             {
                 "question": QUESTION,
-                "passages": dict(zip("123", PASSAGES.values(), strict=True)),
-                "words": 400,
-                "citations": 3,
-                "rejected": [],
-                "faults": [],
+                "passages": dict(zip("123", PASSAGES.values(), strict=True)), "words": 400,
+                "citations": 3, "rejected": [], "faults": [],
             }
-        ]
+        ]  # fmt: skip
     assert sentences == WRITTEN
     assert len(calls) == 1
 
@@ -101,8 +92,6 @@ WRONG = {
         ],
     ),
 }
-
-
 LIMITS = {"words": 13, "citations": 2}
 
 
@@ -255,10 +244,8 @@ def test_the_baseline_gives_the_statements_each_once():
         "and the town had known it for years. The dam broke in March."
     )
     assert ClaimExtractor("lexical")(answer=answer).claims == [
-        "The dam broke in March",
-        "Its wall was far too thin",
-        "the town had known it for years",
-    ]
+        "The dam broke in March", "Its wall was far too thin", "the town had known it for years",
+    ]  # fmt: skip
 
 
 def test_a_long_sentence_without_a_statement_is_a_claim_as_a_whole():
@@ -276,14 +263,9 @@ def test_the_baseline_takes_any_text(answer):
 
 # Worked examples of judges that make lists: they obey the rules they teach, and can go away.
 PREDICTORS = {
-    Nuggetizer: "update",
-    SubQuestionGenerator: "write",
-    KeyPointExtractor: "find",
-    KeyPointMerger: "join",
-    ClaimExtractor: "split",
-}
-
-
+    Nuggetizer: "update", SubQuestionGenerator: "write", KeyPointExtractor: "find",
+    KeyPointMerger: "join", ClaimExtractor: "split",
+}  # fmt: skip
 VAGUE = re.compile(r"\b(he|she|it|they|its|their|this|that (year|town|ship))\b", re.IGNORECASE)
 
 

@@ -16,14 +16,8 @@ from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.makers.keypoints import windows
 
 QUESTION = "Why did the dam break?"
-
-
 DOCUMENT = "The dam  broke in May.\n\nRain had fallen for weeks. The wall was thin."
-
-
 ENDS = st.sampled_from([" ", " ", "  ", "\n", ". ", "! ", ".\n\n", "\n \n", "…\u3000", "。"])
-
-
 DOCUMENTS = st.lists(ENDS, max_size=60).map(  # no two words the same
     lambda ends: "".join(f"w{i}{end}" for i, end in enumerate(ends))
 )
@@ -202,11 +196,9 @@ def test_a_span_that_is_not_there_is_told_and_the_others_stand():
 
 def test_a_point_none_of_whose_spans_is_there_is_kept_without_any():
     reply = [
-        point("Made up.", "An engineer warned the town."),
-        point("Bare."),
-        point("B.", " "),
+        point("Made up.", "An engineer warned the town."), point("Bare."), point("B.", " "),
         point("Thin.", "The wall was thin."),
-    ]
+    ]  # fmt: skip
     with saying(reply) as server:
         points, _ = extracted(server)
     assert points == [
@@ -295,11 +287,7 @@ def test_the_baseline_takes_any_text_and_quotes_it(document, question):
 
 # Merged points: every original in exactly one, repaired within the cap or no judgement.
 TEXTS = ["Rain fell for weeks.", "The wall was thin.", "It rained for weeks.", "Clay is weak."]
-
-
 GOOD = [("Rain fell for weeks.", 1, 3), ("The wall was thin.", 2), ("Clay is weak.", 4)]
-
-
 MERGED = [
     MergedPoint("Rain fell for weeks.", (0, 2)),
     MergedPoint("The wall was thin.", (1,)),
@@ -346,12 +334,10 @@ def test_a_partition_is_one_call():
         points, calls = merged(server)
         assert inputs_sent(server) == [
             {
-                "question": QUESTION,
-                "points": dict(zip("1234", TEXTS, strict=True)),
-                "rejected": [],
-                "faults": [],
+                "question": QUESTION, "points": dict(zip("1234", TEXTS, strict=True)),
+                "rejected": [], "faults": [],
             }
-        ]
+        ]  # fmt: skip
     assert points == MERGED
     assert len(calls) == 1
 
@@ -370,9 +356,7 @@ WRONG = {
     "no number": ([*GOOD, ("Frost.", 0, -1)], ["not the number of a point: -1, 0"], "unparseable"),
     "doubled": ([*GOOD, ("More.", 2, 4)], ["listed more than once: 2, 4"], "unparseable"),
     "doubled in one": (
-        [("Rain.", 1, 3, 3), *GOOD[1:]],
-        ["listed more than once: 3"],
-        "unparseable",
+        [("Rain.", 1, 3, 3), *GOOD[1:]], ["listed more than once: 3"], "unparseable",
     ),
     "all at once": (
         [("Rain.", 1, 1), ("Thin.", 5)],
@@ -380,7 +364,7 @@ WRONG = {
         "incomplete",
     ),
     "nothing": ([], ["in no merged point: 1, 2, 3, 4"], "incomplete"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("wrong", "faults", "reason"), WRONG.values(), ids=WRONG)

@@ -21,8 +21,6 @@ from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 CELL = ("12", "sys2", "0", "s1")
-
-
 OTHER = ("12", "sys2", "1", "s1")
 
 
@@ -205,11 +203,7 @@ def test_a_name_cannot_lead_out_of_the_folder(tmp_path, name):
 
 # The loop of docs/howto/annotate.md: run, label 40 items at its server, fit, run, report.
 ROOT = Path(__file__).resolve().parents[3]
-
-
 PAGE = (ROOT / "docs" / "howto" / "annotate.md").read_text("utf-8")
-
-
 TRUTH = ROOT / "examples" / "demo" / "labels" / "support.jsonl"
 
 
@@ -284,13 +278,8 @@ def test_the_loop_of_the_page_runs_from_the_first_run_to_the_report(tmp_path):
         if words[0] == "annotate":
             assert "items labelled by 1 person, from_scratch" in done.stdout
     assert verbs == [
-        "run",
-        "annotate results/demo",
-        "annotate export",
-        "calibrate",
-        "run",
-        "report",
-    ]
+        "run", "annotate results/demo", "annotate export", "calibrate", "run", "report",
+    ]  # fmt: skip
     fitted = json.loads((tmp_path / "results" / "fitted" / "manifest.json").read_text("utf-8"))
     assert "fitted/support.json" in json.dumps(fitted["config"])
     report = (tmp_path / "report.html").read_text("utf-8")

@@ -16,14 +16,8 @@ from mock_server import MockServer, Refusal
 from processes import JUDGE, start
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "summaries"
-
-
 SUMMARIES = EXAMPLE / "summaries.jsonl"
-
-
 WHOLE_S = 60  # for a build and two evaluations
-
-
 IN_FLIGHT_S = 0.3  # a reply written so long before a kill has surely reached the judge
 
 
@@ -245,17 +239,11 @@ def test_kills_repeat_no_finished_request_and_change_no_byte(
 
 # `judge build long2rag`: from seed questions and documents to verified key points.
 LONG2RAG_COMMAND_EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "long2rag"
-
-
 SEEDS, DOCUMENTS = (
     LONG2RAG_COMMAND_EXAMPLE / "seeds.jsonl",
     LONG2RAG_COMMAND_EXAMPLE / "documents.jsonl",
 )
-
-
 COMMIT_S = 0.3  # a reply that came so long before a kill is surely in the cache
-
-
 MODEL = ("--model", "hosted_vllm/mock", "--set", "keypoints.samples=1")
 
 
@@ -301,13 +289,9 @@ def test_the_example_is_built_and_verified_without_a_model(judge, tmp_path, rows
         json.dumps({**answer, "answer": sentences}) + "\n", encoding="utf-8"
     )
     data = (
-        "--topics",
-        "c/topics.jsonl",
-        "--set",
-        "data.keypoints=c/keypoints.jsonl",
-        "--runs",
+        "--topics", "c/topics.jsonl", "--set", "data.keypoints=c/keypoints.jsonl", "--runs",
         "r.jsonl",
-    )
+    )  # fmt: skip
     ran = judge("run", "keypoints", *data, "--out", "scores", "--json")
     assert ran.code == 0, ran.err
     recall = {row["value"] for row in ran.rows if row["measure"] == "KPR"}

@@ -260,10 +260,8 @@ def test_a_collection_without_an_answerable_question_is_undefined_and_not_zero(b
     assert statistics["reference_coverage"]["value"] is None
     assert statistics["topics_without_answerable_question"] == 1
     assert statistics["texts"]["required_passages"] == {
-        "n": 0,
-        "per_topic": 0.0,
-        "mean_tokens": None,
-    }
+        "n": 0, "per_topic": 0.0, "mean_tokens": None,
+    }  # fmt: skip
     assert (tmp_path / "out" / "diversity_qrels.txt").read_text(encoding="utf-8") == ""
 
 

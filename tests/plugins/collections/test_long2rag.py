@@ -6,7 +6,7 @@ import json
 import pytest
 from collections_to_build import write_documents, write_seeds
 from fact_brain import fact_brain
-from graded_labels import write_jsonl
+from json_lines import read_rows, write_rows
 from mock_server import MockServer, Prose, Refusal, input_of, schema_of
 
 from nuggetjudge.plugins.collections.judges import CRITERIA
@@ -59,10 +59,6 @@ def built(server, tmp_path):
     return build
 
 
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def sheet_of(folder):
     with (folder / SHEET).open(encoding="utf-8-sig", newline="") as stream:
         return list(csv.DictReader(stream))
@@ -74,7 +70,7 @@ def files_of(folder):
 
 
 def points_of(folder):
-    sets = rows(folder / "keypoints.jsonl")
+    sets = read_rows(folder / "keypoints.jsonl")
     return {row["qid"]: [point["text"] for point in row["key_points"]] for row in sets}
 
 
@@ -88,16 +84,16 @@ def test_scores_key_points_and_statistics_are_those_counted_by_hand(
     statistics = built(seeds, documents)["statistics"]
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {*FILES, SHEET, SPEND, "journal"} - {UNVERIFIED}
-    assert [row["kept"] for row in rows(out / "question_scores.jsonl")] == [True, True, False]
-    assert [row["id"] for row in rows(out / "topics.jsonl")] == ["tide", "kelp"]
-    assert rows(out / "subquestions.jsonl")[1] == {
+    assert [row["kept"] for row in read_rows(out / "question_scores.jsonl")] == [True, True, False]
+    assert [row["id"] for row in read_rows(out / "topics.jsonl")] == ["tide", "kelp"]
+    assert read_rows(out / "subquestions.jsonl")[1] == {
         "id": "kelp", "type": "complex", "subquestions": ["Why E5?", "F6?"],
     }  # fmt: skip
     assert points_of(out) == {"tide": ["A1 holds", "B2 holds"], "kelp": ["E5 holds", "F6 holds"]}
-    (b2,) = (p for p in rows(out / "keypoints.jsonl")[0]["key_points"] if "B2" in p["text"])
+    (b2,) = (p for p in read_rows(out / "keypoints.jsonl")[0]["key_points"] if "B2" in p["text"])
     assert (b2["spans"], b2["sources"]) == (["B2 is so", "B2 too"], ["tide.1", "tide.2"])
     assert (b2["score"], b2["method"]) == (1.0, "samples")
-    rejected = {(row["text"], row["why"]) for row in rows(out / "rejected_keypoints.jsonl")}
+    rejected = {(row["text"], row["why"]) for row in read_rows(out / "rejected_keypoints.jsonl")}
     assert rejected == {("C3 holds", "filter"), ("D4 holds", "no_span")}
     assert statistics["seeds"]["given"] == statistics["seeds"]["scored"] == 3
     assert statistics["seeds"]["kept"] == 2
@@ -141,7 +137,7 @@ def test_new_questions_have_ids_a_provenance_and_the_documents_of_their_seed(
     )
     built(seeds, path, **{"long2rag.evolve": 2})
     out = tmp_path / "out"
-    made = {row["id"]: row for row in rows(out / "topics.jsonl")}
+    made = {row["id"]: row for row in read_rows(out / "topics.jsonl")}
     news = ["-d1", "-d2", "-w1", "-w2"]
     assert list(made) == ["tide", *(f"tide{n}" for n in news), "kelp", *(f"kelp{n}" for n in news)]
     assert made["tide-d2"] == {
@@ -153,7 +149,9 @@ def test_new_questions_have_ids_a_provenance_and_the_documents_of_their_seed(
     points = points_of(out)
     assert points["tide-d1"] == points["tide"]
     assert points["tide-w1"] == ["A1 holds"]
-    names = [row["docid"] for row in rows(out / "documents.jsonl") if row["topic_id"] == "tide-w1"]
+    names = [
+        row["docid"] for row in read_rows(out / "documents.jsonl") if row["topic_id"] == "tide-w1"
+    ]
     assert names == ["tide-w1.1"]
 
 
@@ -205,7 +203,7 @@ def test_a_question_that_the_judge_fails_on_is_left_out_whole_and_made_later(
     assert f"topic `kelp`: {stage} not made (refused)" in (out / "DATASHEET.md").read_text(
         encoding="utf-8"
     )
-    (lost,) = rows(out / "unjudged.jsonl")
+    (lost,) = read_rows(out / "unjudged.jsonl")
     assert (lost["stage"], lost["topic_id"]) == (stage, "kelp")
     assert manifest["statistics"]["key_points"]["kept"] == 2
 
@@ -230,7 +228,7 @@ def test_new_questions_that_are_not_made_are_left_out_and_their_seed_stays(
     assert manifest["left_out"] == [
         {"topic_id": "kelp-w", "stage": "evolution", "reason": "unparseable"}
     ]
-    made = [row["id"] for row in rows(tmp_path / "out" / "topics.jsonl")]
+    made = [row["id"] for row in read_rows(tmp_path / "out" / "topics.jsonl")]
     assert made == ["tide", "tide-d1", "tide-w1", "kelp", "kelp-d1"]
 
 
@@ -279,7 +277,7 @@ def test_a_seed_is_kept_by_the_sum_of_its_points_whichever_they_are(built, serve
     server.brain = points
     path = write_seeds(tmp_path / "seeds.jsonl", {n.replace(" ", "-"): f"{n}?" for n in met})
     built(path)
-    scored = rows(tmp_path / "out" / "question_scores.jsonl")
+    scored = read_rows(tmp_path / "out" / "question_scores.jsonl")
     assert {row["id"]: (row["points"], row["kept"]) for row in scored} == {
         "all": (5, True), "no-view": (4, True), "a-view": (4, True), "no-depth": (3, False),
     }  # fmt: skip
@@ -332,12 +330,12 @@ def test_text_that_gives_orders_is_mentioned_and_stays_data(built, tmp_path):
     seeds = write_seeds(tmp_path / "seeds.jsonl", {"tide": f"Why {order}?"})
     manifest = built(seeds, write_documents(tmp_path / "docs.jsonl", {"tide": [order]}))
     assert manifest["problems"] == {"instruction_like": 2}
-    (point,) = rows(tmp_path / "out" / "keypoints.jsonl")[0]["key_points"]
+    (point,) = read_rows(tmp_path / "out" / "keypoints.jsonl")[0]["key_points"]
     assert point["spans"] == [order]
 
 
 def test_a_folder_of_something_else_is_left_alone(built, seeds, tmp_path):
-    write_jsonl(tmp_path / "verification.csv", [])
+    write_rows(tmp_path / "verification.csv", [])
     with pytest.raises(InputError, match=r"has a verification\.csv that no build wrote"):
         built(seeds, out=".")
 
@@ -387,7 +385,7 @@ def test_what_most_people_reject_is_dropped_and_counted_as_by_hand(verifiable, t
     sheet = filled(verifiable, tmp_path / "done.csv", LABELS_BY_FACT)
     verification = verify_long2rag(verifiable, [sheet])["statistics"]["verification"]
     assert points_of(verifiable) == {"tide": ["A1 holds"], "kelp": ["E5 holds", "F6 holds"]}
-    rejected = rows(verifiable / "rejected_keypoints.jsonl")
+    rejected = read_rows(verifiable / "rejected_keypoints.jsonl")
     assert [(r["text"], r["why"], r["grounded"], r["key_point"]) for r in rejected] == [
         ("B2 holds", "people", "no", "yes"), ("C3 holds", "people", "yes", "no"),
     ]  # fmt: skip

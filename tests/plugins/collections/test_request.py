@@ -27,8 +27,6 @@ REPORT = (
     "for the night shift. Ada Quill, who led the harbour board, gave in on 4 May, and the night "
     "shift got 14 pence. The strike made Ada Quill known all over the country."
 )
-
-
 REQUEST = "Write a report on the strike of Port Merrow, its causes and its end."
 
 

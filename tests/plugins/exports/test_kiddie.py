@@ -88,10 +88,8 @@ def test_a_confidence_is_a_probability_a_share_of_votes_or_one(results):
     out = results / "grades.tsv"
     counts = tools.write_qrels(results, out, "mine")
     assert out.read_text(encoding="utf-8").splitlines() == [
-        "12 Q0 s1 3 0.75 mine",
-        "12 Q0 s2 0 1 mine",
-        "12 Q0 s3 4 0.666667 mine",
-    ]
+        "12 Q0 s1 3 0.75 mine", "12 Q0 s2 0 1 mine", "12 Q0 s3 4 0.666667 mine",
+    ]  # fmt: skip
     assert (counts.n, counts.n_sure, counts.n_unjudged) == (3, 2, 1)
     assert read_qrels(out, Problems()) == {"12": {"s1": 3, "s2": 0, "s3": 4}}
 
@@ -105,8 +103,6 @@ def test_what_cannot_be_written_is_said(results, tmp_path_factory):
 
 # Teams with a folder of RAGDoll or nuggetizer can go back to it.
 __all__ = ["ragdoll"]
-
-
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -1,29 +1,8 @@
-"""`judge` as a user runs it, and what tests of all kinds of probe share."""
+"""What tests of all kinds of probe share."""
 
 import pytest
-from cli_fixtures import (
-    environment,
-    files_of,
-    judge,
-    rows_of,
-    run_tiny,
-    tide_brain,
-    tide_server,
-    tiny,
-)
 
 from nuggetjudge.programs.config.reading import load_config
-
-__all__ = [
-    "environment",
-    "files_of",
-    "judge",
-    "rows_of",
-    "run_tiny",
-    "tide_brain",
-    "tide_server",
-    "tiny",
-]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.pages import evidence as page
 from benchmarks.pages import suggested
+from json_lines import read_rows, write_rows
 from mock_server import MockServer, input_of
 from truescore.bias import judge_error_regression
 
@@ -27,14 +28,7 @@ from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 GAINS = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
-
-
 LABELS = list(GAINS)
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def answers(n_topics, runs, n_nuggets, words, label):
@@ -62,8 +56,8 @@ def long_is_good(tmp_path):
         return LABELS[min(2, i % 2 + runs.index(run))] if i % 2 == 0 else LABELS[1]
 
     return (
-        write(tmp_path / "human.jsonl", human),
-        write(tmp_path / "judged.jsonl", answers(6, runs, 4, words, judged)),
+        write_rows(tmp_path / "human.jsonl", human),
+        write_rows(tmp_path / "judged.jsonl", answers(6, runs, 4, words, judged)),
     )
 
 
@@ -111,7 +105,7 @@ def test_independent_items_give_the_values_of_truescore_alone_and_together(tmp_p
                 1, [runs[t]], 1, lambda *at, t=t: words[t], lambda *at, x=label: x
             )
             rows[name][-1]["qid"] = f"t{t}"
-    human, judged = (write(tmp_path / f"{name}.jsonl", rows[name]) for name in rows)
+    human, judged = (write_rows(tmp_path / f"{name}.jsonl", rows[name]) for name in rows)
     errors = judge_errors(human, judged, ["length", "run:two"], Problems())
     gains = [[GAINS[row["nuggets"][0]["assignment"]] for row in rows[name]] for name in rows]
     length = [words[t] / 100 for t in range(60)]
@@ -137,8 +131,8 @@ def test_an_effect_of_length_is_told_from_one_of_runs_where_lengths_overlap(tmp_
         return "support" if run == "b" and rng.random() < 0.5 else LABELS[i % 2]
 
     args = (30, "ab", 4, lambda t, run: words[t, run])
-    human = write(tmp_path / "human.jsonl", answers(*args, lambda t, run, i: LABELS[i % 2]))
-    other = write(tmp_path / "judged.jsonl", answers(*args, judged))
+    human = write_rows(tmp_path / "human.jsonl", answers(*args, lambda t, run, i: LABELS[i % 2]))
+    other = write_rows(tmp_path / "judged.jsonl", answers(*args, judged))
     length, _ = judge_errors(human, other, ["length", "run"], Problems())["by"]
     assert length["alone"]["low"] > 0.1
     assert length["together"]["low"] < 0 < length["together"]["high"]
@@ -159,8 +153,10 @@ def test_citations_are_told_by_place_rank_and_number(tmp_path):
     def number(s):
         return 1 + s % 3
 
-    human = write(tmp_path / "human.jsonl", sentences(lambda s, c: "full" if c else "none", number))
-    harsh = write(tmp_path / "judged.jsonl", sentences(lambda s, c: "none", number))
+    human = write_rows(
+        tmp_path / "human.jsonl", sentences(lambda s, c: "full" if c else "none", number)
+    )
+    harsh = write_rows(tmp_path / "judged.jsonl", sentences(lambda s, c: "none", number))
     errors = judge_errors(human, harsh, ["rank", "citations", "position", "length"], Problems())
     rows = rows_of(errors)
     # Each of 6 answers has 9 citations of ranks 1 1 2 1 2 3 1 1 2: the 4 later ones are full.
@@ -195,7 +191,7 @@ def test_what_these_items_do_not_have_is_refused_by_name(long_is_good, by, messa
 
 def test_labels_of_items_without_texts_runs_or_order_are_refused(tmp_path):
     rows = [{"topic_id": f"t{i}", "passage_id": "p", "label": str(i % 4)} for i in range(30)]
-    plain = write(tmp_path / "plain.jsonl", rows)
+    plain = write_rows(tmp_path / "plain.jsonl", rows)
     for by, message in (
         ("length", r"neither .* has the texts \(words of the passage\)|has the texts \(passage\)"),
         ("position", "these items stand in no answer"),
@@ -204,16 +200,16 @@ def test_labels_of_items_without_texts_runs_or_order_are_refused(tmp_path):
         with pytest.raises(InputError, match=message):
             judge_errors(plain, plain, [by], Problems())
     words = [row | {"label": "good" if int(row["label"]) else "poor"} for row in rows]
-    unordered = write(tmp_path / "words.jsonl", words)
+    unordered = write_rows(tmp_path / "words.jsonl", words)
     with pytest.raises(InputError, match="no label is better than another"):
         judge_errors(unordered, unordered, ["length"], Problems())
 
 
 def test_a_human_label_of_what_was_not_judged_is_counted_and_no_error(tmp_path, long_is_good):
     human, judged = long_is_good
-    rows = [json.loads(line) for line in judged.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(judged)
     rows[0]["nuggets"][0]["assignment"] = None
-    errors = judge_errors(human, write(tmp_path / "part.jsonl", rows), ["length"], Problems())
+    errors = judge_errors(human, write_rows(tmp_path / "part.jsonl", rows), ["length"], Problems())
     assert (errors["n"], errors["n_unjudged"]) == (71, 1)
 
 
@@ -233,22 +229,14 @@ def test_from_python_a_result_shows_what_the_command_prints(judge, tmp_path):
 # A leaderboard that one judge made is held against another's, on a sample of its topics.
 # What each system's sentences are worth to the first judge: full once in so many sentences.
 RUNS = {"best": 4, "second": 3, "third": 2, "last": 1}
-
-
 MODELS = ("Qwen/Qwen3-8B", "meta-llama/Llama-3.1-8B")
-
-
 TOPICS = [f"t{n}" for n in range(12)]
-
-
-def audit_write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 @pytest.fixture
 def data(tmp_path):
-    audit_write(tmp_path / "topics.jsonl", [{"id": t, "title": f"question {t}"} for t in TOPICS])
-    audit_write(
+    write_rows(tmp_path / "topics.jsonl", [{"id": t, "title": f"question {t}"} for t in TOPICS])
+    write_rows(
         tmp_path / "passages.jsonl", [{"docid": f"p-{t}", "text": f"of {t}"} for t in TOPICS]
     )
     for run, n_good in RUNS.items():
@@ -258,7 +246,7 @@ def data(tmp_path):
             answer = [{"text": text, "citations": [0]} for text in texts]
             row = {"run_id": run, "topic_id": topic, "references": [f"p-{topic}"]}
             rows.append({**row, "answer": answer})
-        audit_write(tmp_path / f"{run}.jsonl", rows)
+        write_rows(tmp_path / f"{run}.jsonl", rows)
     return tmp_path
 
 
@@ -360,8 +348,6 @@ def test_a_run_is_ranked_by_both_judges_over_the_topics_that_both_judged_of_it()
 
 # How far suggestions can be trusted: what people confirmed is found again, swaps are mended.
 DEMO = Path(__file__).parents[2] / "collection"
-
-
 EVIDENCE_LABELS = DEMO / "labels" / "support.jsonl"
 
 

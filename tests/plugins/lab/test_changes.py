@@ -343,11 +343,8 @@ def test_several_pairs_are_averaged_and_the_order_of_runs_is_seen():
 def test_labels_without_order_have_no_level_and_nothing_judged_has_no_figures():
     shift = label_shift([(["full"], ["none"])], SCALE, None, ["t1"], ["a"])
     assert (shift.best, shift.gain, shift.runs, list(shift.kappa)) == (
-        None,
-        None,
-        None,
-        ["unweighted"],
-    )
+        None, None, None, ["unweighted"],
+    )  # fmt: skip
     lost = label_shift([(["full"], [None])], SCALE, GAINS, ["t1"], ["a"])
     assert (lost.n, lost.changed.value, lost.best.value) == (0, None, None)
     assert (lost.runs.n, lost.runs.mean, lost.runs.largest) == (0, None, None)

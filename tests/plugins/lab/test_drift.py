@@ -5,20 +5,14 @@ import random
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows, write_rows
 
 from nuggetjudge.plugins.lab.drift import judge_drift
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 SUPPORT, NOT = "support", "not_support"
-
-
 TOPICS = range(8)
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def judged(label, runs=("anchor", "system"), version="1", topics=TOPICS, n=10):
@@ -60,11 +54,13 @@ def people(tmp_path):
          "label": truth(t, "anchor", i)}
         for t in TOPICS for i in range(10)
     ]  # fmt: skip
-    return truth, write(tmp_path / "people.jsonl", rows)
+    return truth, write_rows(tmp_path / "people.jsonl", rows)
 
 
 def split(tmp_path, old, new, labels=None, **options):
-    paths = [write(tmp_path / f"{name}.jsonl", rows) for name, rows in (("old", old), ("new", new))]
+    paths = [
+        write_rows(tmp_path / f"{name}.jsonl", rows) for name, rows in (("old", old), ("new", new))
+    ]
     (drift,) = judge_drift(*paths, Problems(), labels=labels, **options)
     return drift
 
@@ -144,7 +140,7 @@ def test_without_texts_ids_are_believed_and_nothing_is_taken_for_the_same(tmp_pa
         for t in TOPICS for i in range(10)
     ]  # fmt: skip
     problems = Problems()
-    old, new = (write(tmp_path / f"{name}.jsonl", rows) for name in ("a", "b"))
+    old, new = (write_rows(tmp_path / f"{name}.jsonl", rows) for name in ("a", "b"))
     (drift,) = judge_drift(old, new, problems)
     assert (drift["n_anchors"], drift["are_same_items"]) == (80, False)
     assert drift["verdict"] == "neither moved"
@@ -170,11 +166,11 @@ def test_what_one_version_left_unjudged_is_no_anchor_and_counted(tmp_path, peopl
 
 def test_too_few_anchors_or_topics_are_refused_with_the_counts(tmp_path, people):
     truth, labels = people
-    some = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]
-    few = write(tmp_path / "few.jsonl", some[:10] + some[10::9])
+    some = read_rows(labels)
+    few = write_rows(tmp_path / "few.jsonl", some[:10] + some[10::9])
     with pytest.raises(InputError, match=r"18 anchors on 8 topics, wanted 20 or more on 5 or more"):
         split(tmp_path, judged(truth), judged(truth), few)
-    narrow = write(tmp_path / "narrow.jsonl", some[:40])
+    narrow = write_rows(tmp_path / "narrow.jsonl", some[:40])
     with pytest.raises(InputError, match="40 anchors on 4 topics"):
         split(tmp_path, judged(truth), judged(truth), narrow)
     other = r"0 anchors on 0 topics.*of 0 items .* 160 more have other texts there"
@@ -191,19 +187,15 @@ def test_what_is_not_alike_or_not_there_is_refused(tmp_path, people):
         split(tmp_path, judged(truth), judged(truth), labels, measures=["nDCG"])
     with pytest.raises(InputError, match=r"--margin 0: wanted above 0"):
         split(tmp_path, judged(truth), judged(truth), labels, margin=0)
-    old = write(tmp_path / "old.jsonl", judged(truth))
-    pool = write(tmp_path / "p.jsonl", [{"topic_id": "t", "passage_id": "p", "label": "1"}])
+    old = write_rows(tmp_path / "old.jsonl", judged(truth))
+    pool = write_rows(tmp_path / "p.jsonl", [{"topic_id": "t", "passage_id": "p", "label": "1"}])
     with pytest.raises(InputError, match="no judgements of one kind"):
         judge_drift(old, pool, Problems())
 
 
 # The pages on errors by covariate and on drift show what their commands print; refusals.
 ROOT = Path(__file__).resolve().parents[3]
-
-
 LABELS = ROOT / "tests" / "collection" / "labels"
-
-
 BIAS, DRIFT = ("bias", 2), ("drift", 2)
 
 
@@ -248,13 +240,10 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
                 "--by", "length,run:c*", "--json")  # fmt: skip
     assert ran.code == 0, ran.err
     assert [(row["row"], row["by"], row["run_id"]) for row in ran.rows] == [
-        ("corrected", "length", "length over 159"),
-        ("corrected", "length", "length up to 159"),
-        ("difference", "length", ran.rows[2]["run_id"]),
-        ("corrected", "run:c*", "c*"),
-        ("corrected", "run:c*", "other runs"),
-        ("difference", "run:c*", "other runs"),
-    ]
+        ("corrected", "length", "length over 159"), ("corrected", "length", "length up to 159"),
+        ("difference", "length", ran.rows[2]["run_id"]), ("corrected", "run:c*", "c*"),
+        ("corrected", "run:c*", "other runs"), ("difference", "run:c*", "other runs"),
+    ]  # fmt: skip
     ran = judge("drift", lexical, lexical, "--kind", "support", "--json")
     assert ran.code == 0, ran.err
     assert (ran.rows[0]["verdict"], ran.rows[0]["n_anchors"]) == ("neither moved", 100)

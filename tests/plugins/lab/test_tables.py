@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows, write_rows
 from mock_replies import Reply, as_json
 from mock_server import MockServer, input_of
 from seeking import add_seek, brain, seek
@@ -22,22 +23,6 @@ from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.manifest import read_folder_config
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.topics import read_topics
-from nuggetjudge.views.terminal import Terminal, view_text
-
-
-@pytest.fixture
-def check_fits():
-    """No line is longer than the window, and every word of the verdict and of heads is whole."""
-
-    def check(view):
-        for width in (60, 80, 120):
-            lines = view_text(view, Terminal(width)).splitlines()
-            assert max(map(len, lines)) <= width, (width, max(lines, key=len))
-            words = {word for line in lines for word in line.split()}
-            assert set(view.verdict.split()) <= words
-        assert view.verdict.endswith(".")
-
-    return check
 
 
 def estimate(value, low=None, high=None, **more):
@@ -220,13 +205,8 @@ def test_it_draws_the_steps_with_tokens_and_cost_until_then(results, trace):
     assert steps[0].startswith('  0.0 search "how does a sourdough starter make ...')
     assert "hits=3 -> sourdough-03 " in steps[0]
     assert steps[2].split() == [
-        "0.2",
-        "support",
-        "passage=sourdough-11",
-        "->",
-        "unjudged",
-        "(refused)",
-    ]
+        "0.2", "support", "passage=sourdough-11", "->", "unjudged", "(refused)",
+    ]  # fmt: skip
     rows = [
         json.loads(row)
         for row in trace(results / "one", "demo-sourdough", "--json")[1].splitlines()
@@ -324,20 +304,9 @@ def test_what_agents_did_until_a_run_was_killed_is_shown(results, trace, tmp_pat
 
 # A judge with a window is run, probed and fitted in the same calls: what one asked, none asks.
 DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
-
-
 YES, NO = "support", "not_support"
-
-
 TOPICS, RUNS, N_NUGGETS = ("t1", "t2", "t3", "t4"), ("b", "a"), 12
-
-
 BASE_ALONE = Options(kinds=(), limit=10_000)
-
-
-def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def odd_ones(body):
@@ -398,7 +367,7 @@ def test_rows_in_any_order_are_judged_probed_and_fitted_answer_by_answer(
     ]  # fmt: skip
     assert sorted(asked(server)) == sorted(windows)
     labels = {cell(row): row["label"] for row in run.judgements["labels"]}
-    given = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
+    given = read_rows(rows)
     assert list(labels) == [cell(row) for row in given]  # the order of the file
     assert labels["t1", "a", "n0-0"] == YES
     assert labels["t1", "a", "n6-1"] == NO
@@ -432,13 +401,9 @@ def test_what_judge_run_nuggets_asked_is_not_asked_again(server, settings, tmp_p
     (tmp_path / "two.jsonl").write_text(texts.replace('"complete"', '"copied"'), encoding="utf-8")
     data = {"topics": str(topics), "nuggets": str(DEMO / "nuggets.jsonl")}
     run = nj.run(
-        program="nuggets",
-        runs=[str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")],
-        out=tmp_path / "out",
-        **{"judges.assigner.window": 7},
-        **data,
-        **settings,
-    )
+        program="nuggets", runs=[str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")],
+        out=tmp_path / "out", **{"judges.assigner.window": 7}, **data, **settings,
+    )  # fmt: skip
     assert run.n_unjudged == 0
     assert {len(window) for window in asked(server)} > {7}
     n = len(server.requests)
@@ -446,15 +411,9 @@ def test_what_judge_run_nuggets_asked_is_not_asked_again(server, settings, tmp_p
     assert report.of("cost")[0]["n_judged"] == run.n_judged
     people = tmp_path / "out" / "assignments.jsonl"
     nj.calibrate(
-        people,
-        "assigner",
-        "threshold",
-        topics=str(topics),
-        folds=2,
-        resamples=0,
-        **{"judges.assigner.window": 7},
-        **settings,
-    )
+        people, "assigner", "threshold", topics=str(topics), folds=2, resamples=0,
+        **{"judges.assigner.window": 7}, **settings,
+    )  # fmt: skip
     assert len(server.requests) == n
 
 

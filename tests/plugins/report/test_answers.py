@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import write_rows
 from packed_columns import values_of
 from undigested import forget_digests
 
@@ -35,24 +36,15 @@ from nuggetjudge.records.judgements import make_quote, make_unfound_quote, text_
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 WEB = Path(report.__file__).parent / "web"
-
-
 HOSTILE = "</script><script>x()</script><!-- \u2028\u202e\x00 \U0001f30a"
-
-
 MOON, SUN = "The moon pulls the sea.", "The sun adds to it."
-
-
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def judged(folder, texts, nuggets=(MOON, SUN), topics=("t",)):
     """Results of a lexical judge over answers of runs, with the same sentences for any topic."""
     folder.mkdir()
     runs = [
-        lines(
+        write_rows(
             folder / f"{run}.jsonl",
             [
                 {"run_id": run, "topic_id": topic, "references": ["p"]}
@@ -64,10 +56,14 @@ def judged(folder, texts, nuggets=(MOON, SUN), topics=("t",)):
     ]
     nj.run(
         program=["nuggets", "support"],
-        topics=lines(folder / "topics.jsonl", [{"id": t, "text": "Why tides?"} for t in topics]),
+        topics=write_rows(
+            folder / "topics.jsonl", [{"id": t, "text": "Why tides?"} for t in topics]
+        ),
         runs=[str(run) for run in runs],
-        passages=lines(folder / "passages.jsonl", [{"docid": "p", "text": MOON, "title": HOSTILE}]),
-        nuggets=lines(
+        passages=write_rows(
+            folder / "passages.jsonl", [{"docid": "p", "text": MOON, "title": HOSTILE}]
+        ),
+        nuggets=write_rows(
             folder / "nuggets.jsonl",
             [
                 {"qid": t, "query": "Why tides?"}
@@ -166,7 +162,7 @@ def test_a_run_without_an_answer_is_not_one_that_states_nothing(tides, tmp_path)
     first, second = (json.loads(line) for line in path.read_text().strip().split("\n"))
     first["nuggets"][0]["assignment"] = None
     other = {**second, "qid": "u"}
-    lines(path, [first, other])
+    write_rows(path, [first, other])
     nuggets = make_matrix(source(tmp_path / "out"))["matrices"][0]
     assert [topic["absent"] for topic in nuggets["topics"]] == [[1], [0]]
     assert unpack(nuggets["cells"], nuggets["bits"], 1) == [nuggets["codes"].index("unjudged")]
@@ -244,7 +240,7 @@ def test_evidence_keeps_the_sentences_that_judgements_are_about(tides):
 
 
 def test_half_a_report_does_not_stay_where_labels_are_of_something_else(tides, tmp_path):
-    labels = lines(
+    labels = write_rows(
         tmp_path / "labels.jsonl",
         [{"topic_id": "t", "key_point_id": "k", "run_id": "one", "label": "yes"}],
     )
@@ -266,9 +262,9 @@ def test_memory_does_not_grow_with_the_number_of_topics(tides, tmp_path):
         forget_digests(shutil.copytree(tides, folder))
         topics = [f"t{i}" for i in range(n)]
         manifest["data"]["topic_ids"] = topics
-        lines(folder / "manifest.json", [manifest])
+        write_rows(folder / "manifest.json", [manifest])
         texts = [f"{topic} {random.Random(topic).randbytes(20_000).hex()}" for topic in topics]
-        lines(
+        write_rows(
             folder / "assignments.jsonl",
             [{**row, "qid": t, "answer_text": x} for t, x in zip(topics, texts, strict=True)],
         )

@@ -30,11 +30,7 @@ from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-
-
 DEMO = EXAMPLES.parent / "tests" / "collection"
-
-
 LABELS = DEMO / "labels" / "support.jsonl"
 
 
@@ -51,13 +47,11 @@ def demo(tmp_path_factory):
 def key_points(tmp_path_factory):
     """Three runs on two topics, all judged, one answer not given."""
     return nj.run(
-        program="keypoints",
-        model="lexical",
-        topics=EXAMPLES / "keypoints" / "topics.jsonl",
+        program="keypoints", model="lexical", topics=EXAMPLES / "keypoints" / "topics.jsonl",
         keypoints=EXAMPLES / "keypoints" / "keypoints.jsonl",
         runs=[EXAMPLES / "keypoints" / "answers"],
         out=tmp_path_factory.mktemp("overall") / "key points",
-    ).folder
+    ).folder  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +69,11 @@ def contexts(tmp_path_factory):
         lines = "".join(f"t Q0 t:0#{i} {n} {-n} {run}\n" for n, i in enumerate(order))
         (home / f"{run}.run").write_text(lines)
     return nj.run(
-        program="coverage",
-        model="lexical",
+        program="coverage", model="lexical",
         questions=put("q.jsonl", {"id": "t", "subquestions": ["Who?", "When?", "Where?"]}),
-        ratings=[put("ratings.jsonl", *rated)],
-        retrieval=[home / "one.run", home / "two.run"],
-        out=home / "out",
-        **{"coverage.k": 2},
-    ).folder
+        ratings=[put("ratings.jsonl", *rated)], retrieval=[home / "one.run", home / "two.run"],
+        out=home / "out", **{"coverage.k": 2},
+    ).folder  # fmt: skip
 
 
 def of(*folders, labels=()):
@@ -162,12 +153,9 @@ def test_a_model_that_judged_all_of_it_is_not_warned_of(demo, tmp_path):
 
 def test_a_limit_and_what_did_not_arrive_are_warned_of(demo, tmp_path):
     partial = edited(
-        demo,
-        tmp_path / "partial",
-        limit_reached="max_calls 40",
-        unjudged={"support": 3},
+        demo, tmp_path / "partial", limit_reached="max_calls 40", unjudged={"support": 3},
         unjudged_by_reason={"budget": 2, "error": 1},
-    )
+    )  # fmt: skip
     texts = warned(of(partial))
     assert "The run stopped at max_calls 40: its results are partial." in texts
     why = "a limit was reached (2), no reply from the model (1)"
@@ -185,11 +173,9 @@ def test_inputs_that_changed_or_went_are_warned_of_and_named(demo, tmp_path):
         demo,
         tmp_path / "other",
         inputs={
-            first: "0" * 64,
-            str(tmp_path / "gone"): given[second],
-            others[0]: given[others[0]],
+            first: "0" * 64, str(tmp_path / "gone"): given[second], others[0]: given[others[0]],
         },
-    )
+    )  # fmt: skip
     texts = warned(of(other))
     assert any(f"has changed since: {first}." in text for text in texts)
     assert any(f"is not where it was: {tmp_path / 'gone'}." in text for text in texts)
@@ -284,10 +270,8 @@ def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, 
     (spending,) = make_cost(of(folder))["folders"]
     spent = {one["stage"]: one for one in spending["spend"]}
     assert (spent["support"]["requests"], spent["support"]["cost"], spending["n_starts"]) == (
-        4,
-        0.75,
-        2,
-    )
+        4, 0.75, 2,
+    )  # fmt: skip
     assert total_cost(of(folder)) == 1.75
     assert make_summary(of(folder))["about"].endswith(
         "judged by lexical (word overlap), cost $1.75."
@@ -299,17 +283,9 @@ def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, 
 
 # The first screen of a report: who scores highest, which runs are no worse, and three verdicts.
 COLLECTION = Path(__file__).resolve().parents[2] / "collection"
-
-
 FIRST_SCREEN_LABELS = COLLECTION / "labels"
-
-
 MOON, KELP, OTHER = "The moon pulls the sea.", "Kelp bends with the tide.", "Nothing of that kind."
-
-
 BOTH, ONE, NONE = [MOON, KELP], [MOON], [OTHER]
-
-
 N_TOPICS = 12
 
 
@@ -331,14 +307,11 @@ def judged(home, answers, n_topics=N_TOPICS):
 
     (home / "topics.tsv").write_text("".join(f"{topic}\twhy tides\n" for topic in topics))
     return nj.run(
-        program="nuggets",
-        model="lexical",
-        topics=home / "topics.tsv",
+        program="nuggets", model="lexical", topics=home / "topics.tsv",
         runs=[put(f"{run}.jsonl", rows(run, given)) for run, given in answers.items()],
         nuggets=put("nuggets.jsonl", [{"topic_id": t, "nuggets": facts} for t in topics]),
-        out=home / "out",
-        cache=False,
-    ).folder
+        out=home / "out", cache=False,
+    ).folder  # fmt: skip
 
 
 def first_screen_of(*folders, labels=()):
@@ -482,13 +455,9 @@ def test_what_is_missing_is_counted_with_its_reason(first_screen_demo, tmp_path)
 def test_45_real_runs_with_gaps_are_not_told_apart(shared_data, tmp_path):
     data = shared_data / "rag24_e2e"
     result = nj.run(
-        program="support",
-        topics=data / "topics.tsv",
-        passages=data / "passages.jsonl",
-        runs=[str(data / "runs")],
-        model="lexical",
-        out=tmp_path / "out",
-    )
+        program="support", topics=data / "topics.tsv", passages=data / "passages.jsonl",
+        runs=[str(data / "runs")], model="lexical", out=tmp_path / "out",
+    )  # fmt: skip
     order = make_summary(first_screen_of(result.folder))["boxes"][0]
     assert order["verdict"] == "No"
     compared = compare_runs([result.folder], Problems(), measures=["support_precision"])

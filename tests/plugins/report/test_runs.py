@@ -8,6 +8,7 @@ from array import array
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows, write_rows
 from packed_columns import values_of
 from undigested import forget_digests
 
@@ -287,8 +288,6 @@ def test_a_rating_that_is_missing_is_no_number(coverage_section_folder, tmp_path
 
 # The sections on people and judge, disagreements, what is missing, and agents: their data.
 DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
-
-
 NUGGETS, SUPPORT = DEMO / "labels" / "nuggets.jsonl", DEMO / "labels" / "support.jsonl"
 
 
@@ -298,11 +297,6 @@ def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trust") / "demo"
     nj.run(DEMO / "judge.yaml", nuggets=DEMO / "nuggets.jsonl", out=folder, limit=2)
     return folder
-
-
-def lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def test_every_figure_is_that_of_judge_agree(demo):
@@ -323,7 +317,7 @@ def test_every_figure_is_that_of_judge_agree(demo):
 
 def test_the_condition_of_labels_is_named_and_two_of_them_are_not_pooled_unsaid(demo, tmp_path):
     """People agree with what they see: together the labels measure neither condition."""
-    given = [json.loads(line) for line in SUPPORT.read_text("utf-8").splitlines()]
+    given = read_rows(SUPPORT)
     ids = ("topic_id", "run_id", "sentence_id", "passage_id", "label", "condition")
     names = ("topic_id", "run_id", "sentence", "citation", "label")
     rows = [
@@ -331,11 +325,11 @@ def test_the_condition_of_labels_is_named_and_two_of_them_are_not_pooled_unsaid(
         for row in given
         if row["citation"]
     ]
-    scratch = of(demo, labels=[lines(tmp_path / "one.jsonl", rows)])
+    scratch = of(demo, labels=[write_rows(tmp_path / "one.jsonl", rows)])
     (side,) = make_people(scratch)["sides"]
     assert (side["given"], side["pooled"]) == ("from scratch", "")
     rows[0]["condition"] = rows[1]["condition"] = "post_edit"
-    both = of(demo, labels=[lines(tmp_path / "both.jsonl", rows)])
+    both = of(demo, labels=[write_rows(tmp_path / "both.jsonl", rows)])
     (side,) = make_people(both)["sides"]
     counts = f"{len(rows) - 2} from scratch, 2 with the judge's label shown"
     assert side["pooled"].startswith(f"both.jsonl pools labels of 2 conditions: {counts}.")
@@ -365,7 +359,7 @@ def test_people_among_themselves_stand_beside_the_judge(demo, tmp_path):
         for cell, pair in zip(cells, given, strict=True)
         for name, label in zip(("ann", "bob"), pair, strict=True)
     ]
-    labels = lines(tmp_path / "two.jsonl", rows)
+    labels = write_rows(tmp_path / "two.jsonl", rows)
     side = make_people(of(demo, labels=[labels]))["sides"][0]
     equal = next(row for row in side["figures"] if row["name"] == "share of equal labels")
     assert equal["people"]["value"] == 3 / 4  # they differ on one of four
@@ -427,7 +421,7 @@ def test_two_judges_of_the_same_answers_are_compared_without_people(demo, tmp_pa
     rows = [json.loads(line) for line in (other / "support.jsonl").read_text().splitlines()]
     flipped = next(row for row in rows if row["label"] == "full")
     flipped["label"] = "none"
-    lines(other / "support.jsonl", rows)
+    write_rows(other / "support.jsonl", rows)
     compared = make_disagreements(of(demo, other))["compared"]
     assert {one["kind"]: one["n"] for one in compared} == {"nuggets": 0, "support": 1}
     row = next(one for one in compared if one["kind"] == "support")["columns"]
@@ -437,7 +431,7 @@ def test_two_judges_of_the_same_answers_are_compared_without_people(demo, tmp_pa
 
 def test_labels_of_nothing_that_was_judged_are_refused(demo, tmp_path):
     row = {"topic_id": "other", "run_id": "r", "sentence_id": "0", "passage_id": "p"}
-    labels = lines(tmp_path / "other.jsonl", [row | {"label": "full"}])
+    labels = write_rows(tmp_path / "other.jsonl", [row | {"label": "full"}])
     with pytest.raises(InputError, match="no cell in common"):
         make_people(of(demo, labels=[labels]))
 
@@ -457,8 +451,10 @@ def test_what_is_missing_is_counted_by_reason_and_its_reply_is_kept_as_it_came(d
         {**row, "n": n, "reason": reason, "detail": "d", "raw": raw}
         for n, reason, raw in zip((1, 3, 1), ("bad", "bad", "refused"), raws, strict=True)
     ]
-    lines(folder / "unjudged.jsonl", missing)
-    lines(folder / "problems.jsonl", [{"kind": "k", "action": "kept", "at": "f:1", "what": "w"}])
+    write_rows(folder / "unjudged.jsonl", missing)
+    write_rows(
+        folder / "problems.jsonl", [{"kind": "k", "action": "kept", "at": "f:1", "what": "w"}]
+    )
     section = make_unjudged(of(folder))
     assert section["reasons"] == [
         {"stage": "support", "reason": "bad", "rows": 2, "n": 4},
@@ -478,7 +474,7 @@ def test_bounds_show_the_runs_that_the_missing_could_move_most_first(demo, tmp_p
         mine = {"run_id": run, "topic_id": "all", "measure": measure}
         score = next(row for row in rows if row.items() >= mine.items())
         score |= {"low": low, "high": high, "n_unjudged": 2}
-    lines(folder / "scores.jsonl", rows)
+    write_rows(folder / "scores.jsonl", rows)
     bounds = make_unjudged(of(folder))["bounds"]
     assert [(row["run"], row["low"], row["high"]) for row in bounds["runs"]] == [
         ("complete", 0.2, 0.9),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import write_rows
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
@@ -32,8 +33,6 @@ from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 RUNS, TOPICS = ("ann", "bob", "cid"), ("t1", "t2", "t3", "t4")
-
-
 QUALITY = {"ann": 3, "bob": 2, "cid": 1}
 
 
@@ -307,8 +306,6 @@ def test_without_battles_there_is_no_section(tmp_path):
 
 # The battle judge: what it costs beside its texts, and a baseline to which place means nothing.
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "protocols" / "arena.md"
-
-
 TEXTS = st.text(st.sampled_from("tide moon kelp bay "), max_size=40)
 
 
@@ -349,11 +346,6 @@ BATTLES = [
 ]  # fmt: skip
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def read(path):
     problems = Problems()
     battles = list(read_battles(path, problems))
@@ -362,7 +354,7 @@ def read(path):
 
 
 def test_what_is_written_is_read_back(tmp_path):
-    path = write(tmp_path / "battles.jsonl", [battle.as_row() for battle in BATTLES])
+    path = write_rows(tmp_path / "battles.jsonl", [battle.as_row() for battle in BATTLES])
     assert read(path) == BATTLES
     assert [battle.is_split for battle in BATTLES] == [False, True, False, False]
     labels = read_labels(path, Problems())
@@ -385,19 +377,19 @@ def test_what_is_written_is_read_back(tmp_path):
 def test_what_is_no_battle_is_named_by_its_line(tmp_path, change, what):
     rows = [BATTLES[0].as_row(), BATTLES[0].as_row() | change]
     with pytest.raises(InputError, match=f"battles.jsonl:2: .*{what}"):
-        read(write(tmp_path / "battles.jsonl", rows))
+        read(write_rows(tmp_path / "battles.jsonl", rows))
 
 
 def test_a_label_that_is_none_is_listed_and_not_judged(tmp_path):
     path, problems = tmp_path / "battles.jsonl", Problems()
-    write(path, [BATTLES[0].as_row() | {"label": "better"}])
+    write_rows(path, [BATTLES[0].as_row() | {"label": "better"}])
     assert [battle.label for battle in read_battles(path, problems)] == [None]
     assert "'better', wanted loss, tie, win; not judged" in str(problems.rows)
 
 
 def test_a_persons_label_is_the_same_whichever_run_they_name_first(tmp_path):
-    battles = write(tmp_path / "battles.jsonl", [battle.as_row() for battle in BATTLES])
-    people = write(tmp_path / "people.jsonl", [
+    battles = write_rows(tmp_path / "battles.jsonl", [battle.as_row() for battle in BATTLES])
+    people = write_rows(tmp_path / "people.jsonl", [
         {"topic_id": "t1", "run_id": "b", "opponent_id": "a", "label": "b"},  # a is better
         {"topic_id": "t1", "run_id": "a", "opponent_id": "c", "label": "model_a"},
         {"topic_id": "t2", "run_id": "c", "opponent_id": "a", "label": "win"},
@@ -411,7 +403,7 @@ def test_a_persons_label_is_the_same_whichever_run_they_name_first(tmp_path):
 def test_two_bad_answers_are_a_tie_unless_the_judges_own_labels_are_asked_for(tmp_path):
     path = tmp_path / "people.jsonl"
     ids = {"topic_id": "t1", "run_id": "b", "opponent_id": "a"}
-    write(path, [{**ids, "label": "tie (bothbad)"}, {**ids, "topic_id": "t2", "label": "win"}])
+    write_rows(path, [{**ids, "label": "tie (bothbad)"}, {**ids, "topic_id": "t2", "label": "win"}])
     assert list(read_labels(path, Problems()).cells.values()) == ["tie", "loss"]
     of_judge = read_labels(path, Problems(), scale=("b", "both_bad", "tie", "a"))
     assert list(of_judge.cells.values()) == ["both_bad", "b"]
@@ -423,8 +415,6 @@ JUDGED = {"task_id": "arena:x:y:7", "qid": "7", "query": "q", "pair": ["x", "y"]
           "assistant_a_run_id": "y", "assistant_b_run_id": "x", "judge_verdict": "A",
           "preferred_run_id": "y", "model": "m", "status": "completed", "error": None,
           "raw_output": "[[A]]", "elapsed_seconds": 1.0, "usage": {}}  # fmt: skip
-
-
 OTHERS = [
     {"qid": "8", "judge_verdict": "Tie (Both Bad)", "preferred_run_id": None},
     {"qid": "9", "judge_verdict": None, "status": "failed", "error": "no verdict"},
@@ -435,7 +425,7 @@ OTHERS = [
 def test_its_judgments_are_battles_of_one_order_and_a_failure_is_no_tie(tmp_path):
     path = tmp_path / "judgments.jsonl"
     rows = [JUDGED, *(JUDGED | change for change in OTHERS)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     battles = list(read_battles(path, Problems()))
     assert [(b.topic_id, b.run_id, b.opponent_id, b.label) for b in battles] == [
         ("7", "x", "y", "loss"), ("8", "x", "y", "tie"), ("9", "x", "y", None),

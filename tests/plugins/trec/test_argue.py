@@ -16,8 +16,6 @@ from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 DEMO = Path(__file__).parents[3] / "examples" / "argue"
-
-
 SHOWN = ("question_coverage_supported", "question_coverage", "said_uncited", "said_unsupported",
          "question_coverage_weighted", "sentence_support", "report_f1")  # fmt: skip
 
@@ -28,8 +26,6 @@ COUNTED = {
     "uncited": (1 / 4, 4 / 4, 2 / 4, 1 / 4, 2 / 6, 1 / 4, 1 / 4),
     "half": (0, 1 / 4, 0, 1 / 4, 0, 1 / 2, 0),
 }
-
-
 CUES = {  # what the model of these tests finds, by accepted answer: a word of the sentence
     "moving sea water": "moving", "the rising tide": "rising", "building is expensive": "expensive",
     "running is cheap": "cheap", "sihwa lake in korea": "sihwa", "migrating fish": "fish",
@@ -54,12 +50,10 @@ def server():
 
 def config_of(out, server=None, runs=None, lists=DEMO / "lists.jsonl", **settings):
     given = {
-        "program": ["argue"],
-        "data.topics": DEMO / "topics.jsonl",
-        "data.runs": [str(runs or DEMO / "runs")],
-        "data.question_lists": [str(lists)],
+        "program": ["argue"], "data.topics": DEMO / "topics.jsonl",
+        "data.runs": [str(runs or DEMO / "runs")], "data.question_lists": [str(lists)],
         "run.out": out,
-    }
+    }  # fmt: skip
     sets = ["run.cache=false"]
     sets += [f"models.default.api_base={server.base_url}"] if server else []
     return load_config(None, given | settings, sets, "hosted_vllm/mock" if server else "lexical")
@@ -233,11 +227,8 @@ def test_reports_of_autojudge_that_miss_the_topic_answer_nothing(shared_data, tm
         if row.measure == "question_coverage" and row.topic_id == "leaf"
     }
     assert coverage == {
-        "run1": pytest.approx(2 / 3),
-        "run2": pytest.approx(2 / 3),
-        "run3": 0,
-        "run4": 0,
-    }
+        "run1": pytest.approx(2 / 3), "run2": pytest.approx(2 / 3), "run3": 0, "run4": 0,
+    }  # fmt: skip
     means = {row.measure: row.n_topics for row in result.scores if row.topic_id == "all"}
     assert (means["question_coverage"], means["sentence_support"]) == (1, 5)
 
@@ -249,8 +240,6 @@ def test_without_lists_nothing_is_asked(tmp_path):
 
 # `judge run argue`: what it prints, says of broken lists, and does with labels of people.
 ARGUE_CLI_DEMO = Path(__file__).resolve().parents[3] / "examples" / "argue"
-
-
 DATA = ["--topics", ARGUE_CLI_DEMO / "topics.jsonl", "--runs", ARGUE_CLI_DEMO / "runs"]
 
 

@@ -38,11 +38,7 @@ from nuggetjudge.plugins.trec.argue.scores import (
 from nuggetjudge.records import Importance, Problems
 
 ASKED = "Where do the eels go?"
-
-
 NAME = hashlib.md5(ASKED.encode()).hexdigest()
-
-
 ANSWERS = {"to the sea": ["d1", "d2"], "down the river": []}
 
 
@@ -171,8 +167,6 @@ QUESTION = AnsweredQuestion(
                     sentences=(JudgedSentence(sentence=0, label=None),)),
     ),
 )  # fmt: skip
-
-
 REPORT = JudgedReport(
     run_id="r", topic_id="t", words=9, characters=40, is_over=True, n_units=4, n_kept=3,
     headings=1, table_rows=1,
@@ -217,8 +211,6 @@ def at(name):
 
 
 NOT_SAID, UNSUPPORTED, UNCITED, SUPPORTED = map(at, STANDINGS)
-
-
 ANYTHING = Between("not_said", "supported")
 
 

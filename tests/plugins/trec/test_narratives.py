@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from json_lines import write_rows
 from undigested import forget_digests
 
 import nuggetjudge as nj
@@ -29,18 +30,11 @@ BANKS = {
     ],
     "t2": [("trains stop in snow", "vital", "")],
 }
-
-
 ANSWERS = {
     ("r1", "t1"): "Turbines turn with the tide. Wind is cheaper than tides.",
     ("r1", "t2"): "Trains stop in snow.",
     ("r2", "t2"): "Nothing.",  # it does not answer t1
 }
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -58,13 +52,11 @@ def results(tmp_path):
         for (run, topic), text in ANSWERS.items()
     ]  # fmt: skip
     nj.run(
-        program="nuggets",
-        model="lexical",
-        out=tmp_path / "out",
-        topics=write(tmp_path / "topics.jsonl", [{"id": t, "title": t} for t in BANKS]),
-        nuggets=write(tmp_path / "banks.jsonl", banks),
-        runs=str(write(tmp_path / "runs.jsonl", runs)),
-    )
+        program="nuggets", model="lexical", out=tmp_path / "out",
+        topics=write_rows(tmp_path / "topics.jsonl", [{"id": t, "title": t} for t in BANKS]),
+        nuggets=write_rows(tmp_path / "banks.jsonl", banks),
+        runs=str(write_rows(tmp_path / "runs.jsonl", runs)),
+    )  # fmt: skip
     return tmp_path / "out"
 
 
@@ -85,7 +77,7 @@ def test_what_is_not_judged_leaves_the_sub_narrative_open(results):
     path = forget_digests(results) / "assignments.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0]["nuggets"][0]["assignment"] = None
-    write(path, rows)
+    write_rows(path, rows)
     score = means(score_path(results, Problems()))["r1", "SN"]
     assert (score.value, score.n_unjudged) == (0.5, 1)
     assert (score.low, score.high) == (0.25, 0.75)
@@ -117,7 +109,7 @@ def test_nuggets_without_sub_narratives_score_as_they_did(results, tmp_path):
     for row in rows:
         for nugget in row["nuggets"]:
             nugget.pop("mapped_sub_narrative", None)
-    write(path, rows)
+    write_rows(path, rows)
     assert means(score_path(results, Problems())) == {}
 
 
@@ -136,12 +128,9 @@ def test_the_nuggets_of_2025_are_scored_by_sub_narrative(shared_data, tmp_path):
             runs.append({**row, "response_length": 1, "answer": answer})
     runs.sort(key=lambda row: row["run_id"])
     nj.run(
-        program="nuggets",
-        model="lexical",
-        out=tmp_path / "out",
-        nuggets=path,
-        runs=str(write(tmp_path / "runs.jsonl", runs)),
-    )
+        program="nuggets", model="lexical", out=tmp_path / "out", nuggets=path,
+        runs=str(write_rows(tmp_path / "runs.jsonl", runs)),
+    )  # fmt: skip
     scores = means(score_path(tmp_path / "out", Problems()))
     assert scores["one_each", "SN"].n_topics == 13
     for measure in ("SN", "SN_strict", "SN_vital"):
@@ -158,15 +147,11 @@ def test_the_page_has_the_sub_narrative_of_each_nugget(results):
 
 # Relevance 0-4: what knows of grades goes by the scale of the results folder.
 PARTS = ["how turbines make power", "what tidal power costs", "who pays the bill"]
-
-
 TEXTS = {
     "p1": "Turbines make power. Tidal power costs more than wind.",  # two parts
     "p2": "Wind blows hard.",  # none
     "p3": "Turbines are heavy.",  # about the first part
 }
-
-
 GRADES = {"p1": 3, "p2": 0, "p3": 1}  # no 4 among them
 
 
@@ -177,9 +162,9 @@ def data(tmp_path):
     passages = [{"docid": name, "text": text} for name, text in TEXTS.items()]
     pool = [{"topic_id": t, "docids": [*TEXTS]} for t in ("t1", "t2")]
     return {
-        "topics": write(tmp_path / "topics.jsonl", topics),
-        "passages": write(tmp_path / "passages.jsonl", passages),
-        "candidates": write(tmp_path / "pool.jsonl", pool),
+        "topics": write_rows(tmp_path / "topics.jsonl", topics),
+        "passages": write_rows(tmp_path / "passages.jsonl", passages),
+        "candidates": write_rows(tmp_path / "pool.jsonl", pool),
     }
 
 
@@ -239,13 +224,13 @@ def test_fitting_reads_labels_of_the_scale_with_the_parts(data, tmp_path):
     ids = [(t, f"p{i}") for t in ("t1", "t2") for i in range(10)]
     passages = [{"docid": f"p{i}", "text": f"Tide {i}."} for i in range(10)]
     rows = [{"topic_id": t, "passage_id": name, "label": i % 5} for i, (t, name) in enumerate(ids)]
-    path = write(tmp_path / "labels.jsonl", rows)
+    path = write_rows(tmp_path / "labels.jsonl", rows)
     examples = read_examples(
         path,
         NarrativeRelevanceJudge("lexical"),
         Problems(),
         data=DataConfig(
-            topics=data["topics"], passages=(write(tmp_path / "more.jsonl", passages),)
+            topics=data["topics"], passages=(write_rows(tmp_path / "more.jsonl", passages),)
         ),
     )
     assert examples.scale == ("0", "1", "2", "3", "4")
@@ -254,19 +239,21 @@ def test_fitting_reads_labels_of_the_scale_with_the_parts(data, tmp_path):
 
 def test_each_needs_sub_narratives_and_says_of_which_topic(run, tmp_path):
     rows = [{"id": "t1", "narrative": "a", "sub_narratives": PARTS}, {"id": "t2", "narrative": "b"}]
-    topics = write(tmp_path / "bare.jsonl", rows)
+    topics = write_rows(tmp_path / "bare.jsonl", rows)
     with pytest.raises(InputError, match=r"bare.jsonl: .*1 of 2 topics have none, the first 't2'"):
         run("each", topics=topics)
 
 
 def test_topics_without_a_list_take_that_of_their_nuggets(run, tmp_path):
-    topics = write(tmp_path / "bare.jsonl", [{"id": t, "narrative": "a"} for t in ("t1", "t2")])
+    topics = write_rows(
+        tmp_path / "bare.jsonl", [{"id": t, "narrative": "a"} for t in ("t1", "t2")]
+    )
     nuggets = [
         {"text": f"fact {i}", "importance": "vital", "mapped_sub_narrative": f'"{part}"'}
         for i, part in enumerate([*PARTS, PARTS[0]])
     ]
     banks = [{"qid": t, "query": "a", "nuggets": nuggets} for t in ("t1", "t2")]
-    out = run("each", topics=topics, nuggets=write(tmp_path / "banks.jsonl", banks))
+    out = run("each", topics=topics, nuggets=write_rows(tmp_path / "banks.jsonl", banks))
     row = json.loads((out / "relevance.jsonl").read_text().splitlines()[0])
     assert row["parts"] == {"1": "detailed", "2": "detailed", "3": "none"}
 
@@ -290,9 +277,6 @@ def test_topics_without_a_list_take_that_of_their_nuggets(run, tmp_path):
 def test_settings_that_do_not_go_together_are_refused(data, tmp_path, judge, settings, what):
     with pytest.raises(InputError, match=what):
         nj.run(
-            program="relevance",
-            model="lexical",
-            out=tmp_path / "x",
-            judges={judge: settings},
+            program="relevance", model="lexical", out=tmp_path / "x", judges={judge: settings},
             **data,
-        )
+        )  # fmt: skip

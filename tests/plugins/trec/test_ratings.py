@@ -169,8 +169,6 @@ def test_topics_that_agree_leave_no_doubt_and_a_single_one_gives_no_interval():
 
 
 TOPIC_SPREAD, TIES = 0.8, 0.2
-
-
 TRUE = np.linspace(-0.8, 0.8, 5)
 
 

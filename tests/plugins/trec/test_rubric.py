@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_lines import write_rows
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
@@ -28,8 +29,6 @@ from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "keypoints"
-
-
 CRITERIA = [  # the criterion, its weight, its kind, and what the model says of the answer of "full"
     ("Names the mill", 4, "binary", "met"),
     ("Gives the year of the fire", 2, "three_way", "partly"),
@@ -37,14 +36,8 @@ CRITERIA = [  # the criterion, its weight, its kind, and what the model says of 
     ("Blames the miller", -3, "binary", "met"),
     ("Tells of the mayor's hat", -1, "three_way", "partly"),
 ]
-
-
 LABELS = {text: label for text, _, _, label in CRITERIA}
-
-
 ANSWERS = {"full": "The mill burned.", "poor": "The miller did it.", "empty": ""}
-
-
 RUBRIC = {
     "qid": "mill",
     "query": "What became of the mill?",
@@ -268,8 +261,6 @@ def test_what_is_written_for_researchrubrics_scores_as_its_own_code_does(folder,
 
 # Rubric scores, counted by hand: penalties, the clip, partly, and what is not judged.
 EARNED_LABELS = ("not_met", "partly", "met")
-
-
 rubrics = st.lists(
     st.tuples(
         st.sampled_from([*EARNED_LABELS, None]), st.integers(-5, 5).filter(bool)
@@ -354,8 +345,6 @@ OURS = {
         {"text": "Claims that whales salt the sea", "weight": -3},
     ],
 }
-
-
 RAGDOLL = {  # as `ragdoll rubric author` writes it
     "task_id": "14",
     "status": "completed",
@@ -371,8 +360,6 @@ RAGDOLL = {  # as `ragdoll rubric author` writes it
         },
     ],
 }
-
-
 RESEARCH = {  # as in ResearchRubrics' README
     "prompt": "why is the sea salty",
     "sample_id": "683a",
@@ -385,7 +372,7 @@ RESEARCH = {  # as in ResearchRubrics' README
 
 
 def reading_put(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -545,10 +532,8 @@ def test_researchrubrics_results_are_of_the_system_that_the_file_is_named_for(tm
     path, problems = reading_put(tmp_path / "gemini.jsonl", *rows), Problems()
     verdicts = list(read_verdicts(path, problems))
     assert [(one.run_id, one.label, one.weight) for one in verdicts] == [
-        ("gemini", "met", 4.0),
-        ("gemini", "not_met", -2.0),
-        ("gemini", None, 4.0),
-    ]
+        ("gemini", "met", 4.0), ("gemini", "not_met", -2.0), ("gemini", None, 4.0),
+    ]  # fmt: skip
     assert verdicts[0].rationale == "it is there"
     assert problems.counts() == {"label": 1}
 

@@ -9,8 +9,6 @@ from ragdoll_folder import scores, write_lines
 import nuggetjudge
 
 ROOT = Path(nuggetjudge.__file__).parent
-
-
 OWN = ROOT / "plugins" / "trec"
 
 

@@ -44,11 +44,8 @@ def test_an_exported_config_has_every_setting(judge):
 
 def test_an_exported_config_keeps_what_is_left_to_the_endpoint(judge, tmp_path):
     sets = [
-        "--set",
-        "models.default.temperature=null",
-        "--set",
-        "models.default.model=openai/gpt-5",
-    ]
+        "--set", "models.default.temperature=null", "--set", "models.default.model=openai/gpt-5",
+    ]  # fmt: skip
     exported = judge("export-config", "support", *sets)
     (tmp_path / "again.yaml").write_text(exported.out, encoding="utf-8")
     again = judge("export-config", "again.yaml")
@@ -217,13 +214,9 @@ def test_the_fingerprint_of_a_run_is_that_of_the_lines_that_judge_models_prints(
         load_config(None, flags, model="preset:qwen3-32b"), {}
     ) != make_fingerprint(whole, {})
     shown = judge(
-        "export-config",
-        "support",
-        "--set",
-        "models.default.model=preset:qwen3-8b",
-        "--set",
+        "export-config", "support", "--set", "models.default.model=preset:qwen3-8b", "--set",
         f"models.default.api_base={SERVED}",
-    ).out
+    ).out  # fmt: skip
     assert "preset:" not in shown
     assert yaml.safe_load(shown)["models"]["default"]["model"] == "hosted_vllm/Qwen/Qwen3-8B"
 

@@ -20,8 +20,6 @@ from nuggetjudge.plugins.upkeep import configs as init
 from nuggetjudge.programs.prompts import list_judges
 
 Q, S, P = "Why, in 'May'?", "Ice <b>floats</b>. [[1]]", "Ice is lighter\nthan wäter."
-
-
 OWN = """name: polite
 question: Is the reply polite?
 inputs: {reply: what was said, tone: how}
@@ -160,13 +158,11 @@ def test_a_judge_of_the_users_own_is_printed(judge, sent, tmp_path):
 def test_a_judge_file_brings_its_instructions_and_examples(judge, sent, tmp_path):
     demo = {"sentence": "It rains.", "passage": "Rain fell.", "verdict": "full"}
     state = JudgeFile(
-        judge="support",
-        version=judges.SupportJudge.version,
-        scale=judges.SupportJudge.scale,
+        judge="support", version=judges.SupportJudge.version, scale=judges.SupportJudge.scale,
         model="openai/other",
         prompts={"judge": FittedPrompt(instructions="Say how far.", demos=(demo,))},
         words={"rain": 2.0},
-    )
+    )  # fmt: skip
     (tmp_path / "fit.json").write_text(state.text())
     inputs = {"sentence": S, "passage": P}
     (row,) = judge("prompt", "fit.json", *items_of(inputs), "--json").rows
@@ -193,15 +189,11 @@ judges:
 def test_items_of_a_file_share_a_prompt_as_in_a_run(judge, tmp_path):
     lines = [
         {
-            "topic_id": "t",
-            "run_id": "r",
-            "nugget_id": str(i),
-            "question": Q,
-            "answer": S,
+            "topic_id": "t", "run_id": "r", "nugget_id": str(i), "question": Q, "answer": S,
             "nugget": n,
         }
         for i, n in enumerate(["one", "two", "three"])
-    ]
+    ]  # fmt: skip
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (row,) = judge("prompt", "assigner", "--items", "items.jsonl", "--n", "2", "--json").rows
     assert '"nuggets":{"1":"one","2":"two"}' in row["messages"][-1]["content"]
@@ -254,13 +246,9 @@ def test_without_a_name_all_judges_are_listed_with_their_fields(judge):
 
 # `judge init` writes a config that runs on the user's own files.
 ANSWER = {
-    "run_id": "mine",
-    "topic_id": "t1",
-    "topic": "why tides",
-    "references": ["d1"],
-    "response_length": 4,
-    "answer": [{"text": "Tides follow the moon.", "citations": [0]}],
-}
+    "run_id": "mine", "topic_id": "t1", "topic": "why tides", "references": ["d1"],
+    "response_length": 4, "answer": [{"text": "Tides follow the moon.", "citations": [0]}],
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -275,13 +263,8 @@ def files(tmp_path):
 
 def test_a_config_for_files_elsewhere_runs_as_it_is(judge, files):
     options = [
-        "--topics",
-        "questions.tsv",
-        "--runs",
-        "answers/*.jsonl",
-        "--passages",
-        "texts.jsonl",
-    ]
+        "--topics", "questions.tsv", "--runs", "answers/*.jsonl", "--passages", "texts.jsonl",
+    ]  # fmt: skip
     ran = judge("init", "deep/mine", *options)
     assert ran.code == 0
     assert "1 topic, 1 run, 1 answer" in ran.err

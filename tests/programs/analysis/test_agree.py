@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.metrics import agreement, reliability
 from nuggetjudge.programs.analysis.agree import agree
@@ -91,9 +92,6 @@ def test_a_cell_with_two_labels_in_the_chosen_rows_is_an_error(tmp_path):
 
 
 # Two files of labels: figures, intervals by topic, and the annotators beside the judge.
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def items(n_topics=6, n=8):
@@ -111,14 +109,14 @@ def annotated(tmp_path):
         for name in ("ann", "ben", "cyd"):
             label = usual if rng.random() < 0.8 else rng.choice(["no", "yes"])
             rows.append({**item, "annotator": name, "label": label})
-    return write(tmp_path / "human.jsonl", rows)
+    return write_rows(tmp_path / "human.jsonl", rows)
 
 
 @pytest.fixture
 def agree_labels_judged(tmp_path):
     rng = random.Random(2)
     rows = [{**item, "label": rng.choice(["no", "yes"])} for item in items()]
-    return write(tmp_path / "judged.jsonl", rows)
+    return write_rows(tmp_path / "judged.jsonl", rows)
 
 
 def test_everything_the_metrics_give_is_there_and_survives_json(annotated, agree_labels_judged):
@@ -174,7 +172,9 @@ def test_one_file_gives_the_agreement_of_its_annotators_alone(annotated, agree_l
 
 @pytest.mark.parametrize("more", [{}, {"annotator": "ann"}])
 def test_a_sheet_that_nobody_filled_in_says_so(agree_labels_judged, tmp_path, more):
-    empty = write(tmp_path / "sheet.jsonl", [{**item, "label": None, **more} for item in items()])
+    empty = write_rows(
+        tmp_path / "sheet.jsonl", [{**item, "label": None, **more} for item in items()]
+    )
     message = "sheet.jsonl: none of its 48 items has a label yet"
     for pair in ((empty, agree_labels_judged), (agree_labels_judged, empty), (empty, None)):
         with pytest.raises(InputError, match=message):
@@ -189,8 +189,8 @@ def test_items_without_a_majority_count_among_the_annotators_but_not_for_the_jud
         for cell, labels in zip(cells, given, strict=True)
         for name, label in zip("ab", labels, strict=True)
     ]
-    human = write(tmp_path / "human.jsonl", rows)
-    judged = write(tmp_path / "judged.jsonl", [{**cell, "label": "1"} for cell in cells])
+    human = write_rows(tmp_path / "human.jsonl", rows)
+    judged = write_rows(tmp_path / "judged.jsonl", [{**cell, "label": "1"} for cell in cells])
     figures = agree(human, judged, Problems())
     assert figures["n"] == 2
     assert figures["annotators"]["among"]["n_items"] == 3
@@ -199,13 +199,13 @@ def test_items_without_a_majority_count_among_the_annotators_but_not_for_the_jud
 
 def test_only_items_that_the_judge_judged_count_among_the_annotators(annotated, tmp_path):
     rows = [{**item, "label": "yes"} for item in items()[:20]]
-    figures = agree(annotated, write(tmp_path / "judged.jsonl", rows), Problems())
+    figures = agree(annotated, write_rows(tmp_path / "judged.jsonl", rows), Problems())
     assert figures["annotators"]["among"]["n_items"] == 20
 
 
 def test_labels_without_topics_have_no_bounds(tmp_path):
     rows = [{"passage_id": f"d{i}", "label": i % 2} for i in range(6)]
-    path = write(tmp_path / "labels.jsonl", rows)
+    path = write_rows(tmp_path / "labels.jsonl", rows)
     figures = agree(path, path, Problems())
     assert figures["n_topics"] == 0
     assert figures["intervals"]["accuracy"] == {
@@ -231,16 +231,13 @@ def test_crux_annotators_have_their_fleiss_kappa(shared_data, tmp_path):
         pytest.skip(f"{path} is absent")
     rows = [
         {
-            "topic_id": row["qid"],
-            "run_id": row["report_id"],
-            "question_id": row["question_idx"],
-            "annotator": name,
-            "label": row[name],
+            "topic_id": row["qid"], "run_id": row["report_id"],
+            "question_id": row["question_idx"], "annotator": name, "label": row[name],
         }
         for row in map(json.loads, path.open(encoding="utf-8"))
         for name in ("a1", "a2", "a3")
-    ]
-    figures = agree(write(tmp_path / "t1.jsonl", rows), None, Problems())["annotators"]
+    ]  # fmt: skip
+    figures = agree(write_rows(tmp_path / "t1.jsonl", rows), None, Problems())["annotators"]
     assert figures["among"]["fleiss_kappa"] == pytest.approx(0.5533, abs=5e-5)
     assert (figures["among"]["n_items"], figures["n_topics"]) == (264, 6)
     interval = figures["among"]["intervals"]["fleiss_kappa"]
@@ -256,14 +253,9 @@ def agree_scales_write(tmp_path):
             {"topic_id": f"t{i % 2}", key: f"i{i}", "label": label, **more}
             for i, label in enumerate(given)
         ]
-        return rows_of(tmp_path / name, rows)
+        return write_rows(tmp_path / name, rows)
 
     return labels
-
-
-def rows_of(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def compared(human, judged, *cut, **more):
@@ -274,9 +266,9 @@ def compared(human, judged, *cut, **more):
 def test_answered_or_not_is_not_compared_with_how_well(tmp_path, ours_first):
     ids = [{"topic_id": "t", "passage_id": "p", "question_id": str(i)} for i in range(6)]
     labels = [{**row, "label": i % 2} for i, row in enumerate(ids)]
-    people = rows_of(tmp_path / "people.jsonl", labels)
+    people = write_rows(tmp_path / "people.jsonl", labels)
     row = {"id": "t", "docid": "p", "rating": [0, 4, 1, 3, 3, 1]}
-    ratings = rows_of(tmp_path / "ratings.jsonl", [row])
+    ratings = write_rows(tmp_path / "ratings.jsonl", [row])
     files, cut = ((people, ratings), "1,3") if ours_first else ((ratings, people), "3,1")
     with pytest.raises(InputError, match=f"answered or not, and how well.*such as --cut {cut}"):
         compared(*files)
@@ -302,8 +294,8 @@ def test_annotators_are_cut_before_their_majority(agree_scales_write, tmp_path):
         for i, given in enumerate([(5, 4, 3), (0, 1, 4)])
         for name, label in zip("abc", given, strict=True)
     ]
-    human = rows_of(tmp_path / "h.jsonl", rows)
-    judged = rows_of(
+    human = write_rows(tmp_path / "h.jsonl", rows)
+    judged = write_rows(
         tmp_path / "j.jsonl",
         [
             {"topic_id": f"t{i}", "question_id": "q", "label": label}
@@ -331,7 +323,7 @@ def test_crux_task_2_at_eta_3_is_counted_by_hand(shared_data, tmp_path):
                 rows.append({**ids, "annotator": name, "label": row[name]})
                 if row["llm_rating_llama33_70b"] is not None and row["passage_available"]:
                     pairs.append((row[name] >= 3, row["llm_rating_llama33_70b"] >= 3))
-    rows_of(tmp_path / "task2.jsonl", rows)
+    write_rows(tmp_path / "task2.jsonl", rows)
     report = compared(tmp_path / "task2.jsonl", folder / "llm_ratings.jsonl", "3")
     pooled = report["annotators"]["judge"]["pooled"]
     right = pairs.count((True, True))
@@ -346,8 +338,6 @@ LLM = [
     {"id": "t1", "docid": "t1:0#1", "rating": [4, -1, 1]},
     {"id": "t2", "docid": "t2:0#0", "rating": [0, 2]},
 ]
-
-
 PEOPLE = [
     {"id": "t1", "document": "t1:0#0", "relevances": {"0": 5, "1": 1, "2": -1}},
     {"id": "t1", "document": "t1:0#1", "relevances": {"0": 3, "1": 0, "2": 1}},
@@ -357,7 +347,7 @@ PEOPLE = [
 
 def agree_ratings_write(path, rows):
     path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 

@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.tables.agreement import make_agreement_view
@@ -19,7 +20,7 @@ def write(path, cells, runs=None):
         {"run_id": run, "topic_id": topic, "measure": "V", "value": value}
         for run, topic, value in rows
     ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_rows(path, lines)
     return path
 
 
@@ -149,7 +150,7 @@ def test_length_is_compared_over_the_answers_to_shared_topics(tmp_path):
             for run, topic, value in chosen
         ]
         path = tmp_path / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_rows(path, lines)
         paths.append(path)
     scores = agree(*paths, Problems())["measures"]["length"]["run_scores"]
     assert scores == {"a": {"human": 20, "judged": 20}, "b": {"human": 20, "judged": 20}}
@@ -158,14 +159,9 @@ def test_length_is_compared_over_the_answers_to_shared_topics(tmp_path):
 # Leaderboards with measures of other names, and the figures of TREC AutoJudge's own tool.
 # autojudge-evaluate 1.1.0 (LeaderboardEvaluator) on the two leaderboards below.
 THEIRS = {
-    "tau_b": 0.8,
-    "spearman": 0.9082706766917292,
-    "pearson": 0.7950592131302507,
-    "tau_top_10": 0.6444444444444445,
-    "tau_top_15": 0.7333333333333333,
-}
-
-
+    "tau_b": 0.8, "spearman": 0.9082706766917292, "pearson": 0.7950592131302507,
+    "tau_top_10": 0.6444444444444445, "tau_top_15": 0.7333333333333333,
+}  # fmt: skip
 SIDES = {
     "nugget_coverage": lambda r, t: (r * 7 + t * 3) % 23 + r,
     "V": lambda r, t: (r * 5 + t * t * 4) % 19 + r * 1.5,
@@ -217,7 +213,7 @@ def compared(tmp_path):
         for name, labels in (("human", human), ("judged", judged)):
             rows = [{"topic_id": "t", "passage_id": i, "label": x} for i, x in enumerate(labels)]
             paths.append(tmp_path / f"{name}.jsonl")
-            paths[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            write_rows(paths[-1], rows)
         return agree(*paths, Problems(), resamples=0)
 
     return compare

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer
 
 import nuggetjudge as nj
@@ -18,8 +19,6 @@ from nuggetjudge.programs.analysis.answers.views import read_answer_views
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 COLLECTION = Path(__file__).resolve().parents[3] / "tests" / "collection"
-
-
 TEXTS = {
     "one": ["The mill burned in 1904.", "Rents fell after the fire."],
     "two": ["Nobody knows when it burned."],
@@ -27,7 +26,7 @@ TEXTS = {
 
 
 def write(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -177,12 +176,9 @@ def test_key_points_and_claims(mill, tmp_path):
 def test_sub_questions_of_reports_with_the_words_for_them(mill, tmp_path):
     questions = write(tmp_path / "q.jsonl", {"id": "t", "questions": ["When did the mill burn?"]})
     result = nj.run(
-        program="coverage",
-        questions=questions,
-        out=tmp_path / "out",
-        **mill,
+        program="coverage", questions=questions, out=tmp_path / "out", **mill,
         **{"coverage.contexts": "answers", "coverage.answerable": "all"},
-    )
+    )  # fmt: skip
     one, _ = of(result.folder)[0]
     [asked] = [each for each in one.judged if each.is_point]
     rated = {row["docid"]: row["rating"] for row in result.judgements["ratings"]}
@@ -256,13 +252,10 @@ def test_nuggets_that_could_not_be_made_are_said_at_every_answer(mill, tmp_path)
     qrels.write_text("t 0 p 3\n")
     with MockServer(lambda body: {"nuggets": 7}) as server:
         made = nj.run(
-            program="nuggets",
-            candidates=candidates,
-            qrels=qrels,
-            model={"model": "openai/mock", "api_base": server.base_url},
-            out=tmp_path / "out",
+            program="nuggets", candidates=candidates, qrels=qrels,
+            model={"model": "openai/mock", "api_base": server.base_url}, out=tmp_path / "out",
             **mill,
-        )
+        )  # fmt: skip
     views, _ = of(made.folder)
     assert [view.run_id for view in views] == ["one", "two"]
     for view in views:

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.programs.analysis.compare import compare, compare_judges
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
@@ -43,22 +44,13 @@ def two(tmp_path):
 def test_each_flip_has_its_ids_both_labels_what_both_wrote_and_its_texts(two):
     comparison = compare(*two, Problems())
     assert (comparison["compared"], comparison["agreement"]["n"], comparison["n_flips"]) == (
-        "judges",
-        9,
-        2,
-    )
+        "judges", 9, 2,
+    )  # fmt: skip
     assert comparison["flips"][0] == {
-        "topic_id": "t1",
-        "run_id": "a",
-        "nugget_id": "n2",
-        "label": YES,
-        "other_label": NO,
-        "rationale": "it is said",
-        "other_rationale": "not at all",
-        "question": "why",
-        "answer_text": "answer of a",
-        "nugget": "fact 2",
-    }
+        "topic_id": "t1", "run_id": "a", "nugget_id": "n2", "label": YES, "other_label": NO,
+        "rationale": "it is said", "other_rationale": "not at all", "question": "why",
+        "answer_text": "answer of a", "nugget": "fact 2",
+    }  # fmt: skip
     counts = {(row["label"], row["other_label"]): row["n"] for row in comparison["flip_counts"]}
     assert counts == {(YES, NO): 1, (NO, YES): 1}
 
@@ -191,9 +183,7 @@ def test_flips_of_two_published_judges_are_those_in_their_rows(shared_data, tmp_
             {"qid": r["qid"], "docid": r["docid"], "grade": r["llm"][name], "query": r["query"]}
             for r in rows
         ]
-        paths[-1].write_text(
-            "".join(json.dumps(label) + "\n" for label in labels), encoding="utf-8"
-        )
+        write_rows(paths[-1], labels)
     wanted = Counter((str(r["llm"][names[0]]), str(r["llm"][names[1]])) for r in rows)
     comparison = compare(*paths, Problems())
     counts = {(row["label"], row["other_label"]): row["n"] for row in comparison["flip_counts"]}
@@ -207,7 +197,7 @@ def test_labels_that_differ_are_counted_from_the_first_judge_to_the_second(tmp_p
     for name, grades in (("one", (3, 3, 0, 1)), ("other", (1, 1, 0, 2))):
         rows = [{"topic_id": "t", "passage_id": f"p{i}", "label": g} for i, g in enumerate(grades)]
         paths.append(tmp_path / f"{name}.jsonl")
-        paths[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(paths[-1], rows)
     comparison = compare(*paths, Problems())
     counts = {(row["label"], row["other_label"]): row["n"] for row in comparison["flip_counts"]}
     assert counts == {("3", "1"): 2, ("1", "2"): 1}
@@ -303,7 +293,7 @@ def test_two_runs_are_compared_with_every_topic_in_json(tmp_path):
     path = tmp_path / "scores.jsonl"
     cells = [("one", "t1", 1), ("one", "t2", 0.5), ("two", "t1", 0), ("two", "t2", 0.75)]
     rows = [{"run_id": r, "topic_id": t, "measure": "M", "value": v} for r, t, v in cells]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     comparison = compare_runs([path], Problems(), runs=["one", "two"])
     assert "judgements" not in comparison  # a file of scores has none
     topics = comparison["measures"]["M"]["topics"]

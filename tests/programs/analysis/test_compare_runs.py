@@ -79,10 +79,8 @@ def test_a_leaderboard_has_all_pairs_with_holm_and_marks_neighbours(three):
     assert [run["run_id"] for run in board["runs"]] == ["good", "fair", "poor"]
     names = [(p["run_id"], p["other_run_id"], p["are_neighbours"]) for p in board["pairs"]]
     assert names == [
-        ("good", "fair", True),
-        ("good", "poor", False),
-        ("fair", "poor", True),
-    ]
+        ("good", "fair", True), ("good", "poor", False), ("fair", "poor", True),
+    ]  # fmt: skip
     # fair less poor: .5, .4 and a tie: of 8 sign flips 4 reach .9. Holm: .25 x 3, .25 x 2, .5.
     assert [p["p"] for p in board["pairs"]] == [0.25, 0.25, 0.5]
     assert [p["p_holm"] for p in board["pairs"]] == [0.75, 0.75, 0.75]
@@ -166,13 +164,9 @@ def test_45_real_runs_with_gaps_are_all_compared(shared_data, tmp_path):
     """Passages are missing, so that one topic of 12 is whole: all runs were "not known"."""
     data = shared_data / "rag24_e2e"
     result = nj.run(
-        program="support",
-        topics=data / "topics.tsv",
-        passages=data / "passages.jsonl",
-        runs=[str(data / "runs")],
-        model="lexical",
-        out=tmp_path / "out",
-    )
+        program="support", topics=data / "topics.tsv", passages=data / "passages.jsonl",
+        runs=[str(data / "runs")], model="lexical", out=tmp_path / "out",
+    )  # fmt: skip
     compared = compare_runs([result.folder], Problems(), measures=["support_precision"])
     tests = compared["measures"]["support_precision"]
     assert (len(tests["runs"]), tests["test"]) == (45, HOLM)
@@ -239,10 +233,8 @@ def test_a_run_with_a_mean_alone_is_left_out_and_not_taken_for_0(three):
 
 def test_where_a_run_was_never_judged_nothing_is_claimed_about_it(tmp_path):
     table = {
-        "a": {"t1": 0.1, "t2": 0.2},
-        "b": {"t1": 0.3, "t2": 0.1},
-        "c": {"t1": None, "t2": None},
-    }
+        "a": {"t1": 0.1, "t2": 0.2}, "b": {"t1": 0.3, "t2": 0.1}, "c": {"t1": None, "t2": None},
+    }  # fmt: skip
     board = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())["measures"]["V_strict"]
     assert [(run["run_id"], run["n_topics"]) for run in board["runs"]][-1] == ("c", 0)
     last = board["pairs"][-1]
@@ -290,11 +282,8 @@ def test_real_runs_have_the_published_means_and_scipys_p(shared_data):
         cells.get((pair["run_id"], t), 0) - cells.get((pair["other_run_id"], t), 0) for t in topics
     ]
     wanted = permutation_test(
-        (d,),
-        lambda x, axis: x.mean(axis=axis),
-        permutation_type="samples",
-        n_resamples=float("inf"),
-        vectorized=True,
-    )
+        (d,), lambda x, axis: x.mean(axis=axis), permutation_type="samples",
+        n_resamples=float("inf"), vectorized=True,
+    )  # fmt: skip
     # The expected cells have 6 digits, which may part sums that are tied.
     assert pair["p"] == pytest.approx(wanted.pvalue, abs=2e-3)

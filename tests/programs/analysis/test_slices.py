@@ -1,11 +1,11 @@
 """Corrected scores of slices: short answers and long ones, paired or of topics of their own."""
 
-import json
 import math
 import random
 
 import numpy as np
 import pytest
+from json_lines import write_rows
 from truescore.correct import gold_only_estimate, ppi_estimate
 from truescore.slices import estimate_slices
 
@@ -25,11 +25,6 @@ from nuggetjudge.records.rows import QuestionSet, SubQuestion
 SUPPORT, NOT = "support", "not_support"
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def assignments(folder, n_topics, runs, n_nuggets, given):
     """`given(topic, run, nugget)` -> words of the answer, human and judged label; labels of all."""
     human, judged, words = [], [], {}
@@ -44,7 +39,7 @@ def assignments(folder, n_topics, runs, n_nuggets, given):
                                 "assignment": label})  # fmt: skip
             judged.append({"qid": f"t{t}", "query": "q", "run_id": run, "response_length": 1,
                            "answer_text": "word " * words[t, run], "nuggets": nuggets})  # fmt: skip
-    return write(folder / "judged.jsonl", judged), human
+    return write_rows(folder / "judged.jsonl", judged), human
 
 
 def sliced(path, labels, name="length", **options):
@@ -73,7 +68,7 @@ def test_each_slice_has_the_score_of_its_items_and_their_difference_is_corrected
     kind_to_length, tmp_path
 ):
     path, human = kind_to_length
-    slices = sliced(path, write(tmp_path / "labels.jsonl", human), measures=["V_strict"])
+    slices = sliced(path, write_rows(tmp_path / "labels.jsonl", human), measures=["V_strict"])
     rows = by_name(slices)
     assert set(rows) == {"length up to 165", "length over 165"}
     short, long = rows["length up to 165"], rows["length over 165"]
@@ -86,7 +81,7 @@ def test_each_slice_has_the_score_of_its_items_and_their_difference_is_corrected
 
 def test_runs_by_name_are_slices_too(kind_to_length, tmp_path):
     path, human = kind_to_length
-    labels = write(tmp_path / "labels.jsonl", human)
+    labels = write_rows(tmp_path / "labels.jsonl", human)
     rows = by_name(sliced(path, labels, "run:b*"))
     plain = by_name(correct_scores(path, labels, Problems()))
     assert set(rows) == {"b*", "other runs"}
@@ -114,7 +109,7 @@ def test_slices_of_topics_of_their_own_have_the_values_of_truescore(tmp_path):
 
     path, human = assignments(tmp_path, 240, ["only"], 1, given)
     on = sorted(rng.sample(range(240), 80))
-    labels = write(tmp_path / "labels.jsonl", [human[t] for t in on])
+    labels = write_rows(tmp_path / "labels.jsonl", [human[t] for t in on])
     scores = by_name(sliced(path, labels))
     truth, judged = (np.array([float(item[k]) for item in items]) for k in (1, 2))
     words = np.array(["over 30" if item[0] > 30 else "up to 30" for item in items])
@@ -153,13 +148,15 @@ def test_recall_of_sentences_without_a_citation_is_in_no_slice(tmp_path):
     at = [(t, run) for t in range(6) for run in "ab"]
     human = [answer(t, run, lambda s: rng.choice(["full", "none"])) for t, run in at]
     judged = [answer(t, run, lambda s: "full") for t, run in at]
-    slices = sliced(write(tmp_path / "j.jsonl", judged), write(tmp_path / "h.jsonl", human))
+    slices = sliced(
+        write_rows(tmp_path / "j.jsonl", judged), write_rows(tmp_path / "h.jsonl", human)
+    )
     assert {s.measure for s in slices.scores} == {"support_precision", "support_precision_hard"}
 
 
 def test_a_slice_that_is_none_is_refused(kind_to_length, tmp_path):
     path, human = kind_to_length
-    labels = write(tmp_path / "labels.jsonl", human)
+    labels = write_rows(tmp_path / "labels.jsonl", human)
     with pytest.raises(InputError, match="scores are by run already; name a group, run:PATTERN"):
         sliced(path, labels, "run")
     with pytest.raises(InputError, match=r"--by citations: .* wanted a results folder"):
@@ -171,14 +168,9 @@ def test_a_slice_that_is_none_is_refused(kind_to_length, tmp_path):
 # The tables of the CRUX paper on topics that can be counted by hand.
 # Four questions; passage p answers one, q another, r two, none answers nothing.
 RATINGS = {
-    "p": (5, 0, 0, 0),
-    "q": (0, 4, 0, 0),
-    "r": (0, 0, 3, 5),
-    "none": (0, 2, 0, 0),
+    "p": (5, 0, 0, 0), "q": (0, 4, 0, 0), "r": (0, 0, 3, 5), "none": (0, 2, 0, 0),
     "unknown": (NOT_JUDGED,) * 4,
-}
-
-
+}  # fmt: skip
 SETTINGS = CoverageConfig(k=2)
 
 

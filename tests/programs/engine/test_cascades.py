@@ -20,8 +20,6 @@ from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 FIRST = {"judge": {"jury": {"members": ["a", "b"]}}}
-
-
 CASCADE = {"stages": [FIRST, "strong"], "threshold": 1.0}
 
 
@@ -182,14 +180,10 @@ def test_nuggets_of_one_window_are_kept_and_judged_again_each_by_itself(config, 
 def test_a_state_decides_and_promises(config, tmp_path):
     path = tmp_path / "state.json"
     given = {
-        "judge": "support",
-        "scale": ("none", "partial", "full"),
-        "members": ("b", "a"),
-        "how": "median",
-        "confidence": "agreement",
-        "threshold": 0.0,
+        "judge": "support", "scale": ("none", "partial", "full"), "members": ("b", "a"),
+        "how": "median", "confidence": "agreement", "threshold": 0.0,
         "guarantee": {"agree": 0.8, "with": 0.9},
-    }
+    }  # fmt: skip
     path.write_text(CascadeFile(**given).text(), encoding="utf-8")
     stated = {"stages": [FIRST, "strong"], "state": path}
     result = nj.run(config(stated | {"guarantee": {"agree": 0.8}}))
@@ -244,8 +238,6 @@ def test_a_threshold_on_what_the_first_stage_lacks_is_refused_with_what_to_do(
 
 # A jury in a config: a run as of any judge, with a vote of each member in its rows.
 MODELS = ("a", "b", "c", "d")
-
-
 JURY = {"members": ["a", "b", "c"], "how": "median"}
 
 
@@ -406,12 +398,10 @@ def test_recorded_members_need_no_model(tmp_path):
     grades_by_member = {"one": (3, 0), "two": (2, 0), "three": (0, 1)}
     prompt = RelevanceJudge(model="lexical").prompt("judge")
     given = {
-        "program": "items",
-        "items.judge": "relevance",
-        "data.items": tmp_path / "items.jsonl",
+        "program": "items", "items.judge": "relevance", "data.items": tmp_path / "items.jsonl",
         "judges.relevance.jury": {"members": list(grades_by_member), "how": "mean"},
         "run.out": tmp_path / "out",
-    }
+    }  # fmt: skip
     for name, grades in grades_by_member.items():
         path = tmp_path / f"{name}.jsonl"
         given[f"models.{name}"] = {"model": name, "engine": "recorded", "recording": str(path)}

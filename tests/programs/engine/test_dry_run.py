@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from collections_to_build import write_documents, write_seeds
 from fact_brain import fact_brain
+from json_lines import write_rows
 from mock_batches import MockBatches
 from mock_server import MockServer, Status, input_of, schema_of
 
@@ -26,8 +27,6 @@ from nuggetjudge.records.reading.problems import InputError
 LONG = " ".join(
     f"The mill of {name} burned in {1800 + i}." for i, name in enumerate("ABCDEFGH" * 5)
 )
-
-
 OWN = """\
 name: tone
 question: Is the tone of the text calm?
@@ -89,7 +88,7 @@ def config_of(server, tmp_path):
 
 
 def write(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -143,12 +142,9 @@ def test_questions_and_key_points_ask_as_forecast_however_the_filter_asks(
     config = config_of(**more)
     forecast = plan_long2rag(seeds, documents, config)
     assert calls(forecast) == {
-        "question_scorer": 2,
-        "question_decomposer": 2,
-        "keypoint_extractor": 3 * 2,
-        "keypoint_merger": 2,
-        "keypoint_filter": 3 * 8 * (1 if logprobs else 5),
-    }
+        "question_scorer": 2, "question_decomposer": 2, "keypoint_extractor": 3 * 2,
+        "keypoint_merger": 2, "keypoint_filter": 3 * 8 * (1 if logprobs else 5),
+    }  # fmt: skip
     build_long2rag(seeds, documents, config)
     check(server, forecast)
 
@@ -190,12 +186,10 @@ def test_key_points_that_the_lexical_judge_would_drop_are_looked_for_in_the_answ
 ):
     document = {"topic_id": "1", "docid": "1", "text": "灯塔很高"}  # nothing that is asked about
     settings = collection(tmp_path) | {
-        "program": ["keypoints"],
-        "data.documents": write(tmp_path / "documents.jsonl", document),
-        "keypoints.precision": False,
-        "keypoints.threshold": 0.01,
+        "program": ["keypoints"], "data.documents": write(tmp_path / "documents.jsonl", document),
+        "keypoints.precision": False, "keypoints.threshold": 0.01,
         "models.default.logprobs": True,
-    }
+    }  # fmt: skip
     config = config_of(**settings)
     forecast = plan(config)
     assert calls(forecast) == {
@@ -342,11 +336,7 @@ def test_a_search_counts_as_the_most_it_may_take_and_its_test_twice(server, conf
 
 # Runs by a provider's batch API give the results of local ones, in as few batches as rounds.
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-
-
 DEMO = EXAMPLES.parent / "tests" / "collection" / "judge.yaml"
-
-
 PRICE = "{input: 100, output: 200}"
 
 

@@ -19,11 +19,7 @@ from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
 from nuggetjudge.records.reading.problems import InputError
 
 CALL = Provenance("mock", "stop", 100, 20, 7, 2, False)
-
-
 FULL, NONE = Judged({"label": "full"}, (CALL,)), Judged({"label": "none"})
-
-
 BIG, SMALL = 2**64 - 1, 0  # the ends of the range of digests
 
 
@@ -248,11 +244,7 @@ def test_many_judgements_take_a_few_bytes_each_in_memory(path):
 
 # Whatever write a run ends at, the same command goes on, repeats nothing and changes no byte.
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-
-
 DEMO = EXAMPLES.parent / "tests" / "collection" / "judge.yaml"
-
-
 POINTS = 8  # of all writes, spread over the run
 
 

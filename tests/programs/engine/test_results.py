@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer, Status
 
 import nuggetjudge as nj
@@ -37,23 +38,17 @@ def answer(run_id, text):
 def settings(tmp_path):
     (tmp_path / "topics.tsv").write_text("t1\twhy tides\n", encoding="utf-8")
     rows = [answer("good", "The moon pulls."), answer("bad", "The sea is green.")]
-    (tmp_path / "run.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
-    )
+    write_rows(tmp_path / "run.jsonl", rows)
     (tmp_path / "passages.jsonl").write_text(
         '{"docid": "p1", "text": "The moon pulls the sea."}\n', encoding="utf-8"
     )
     bank = {"qid": "t1", "query": "-", "nuggets": [{"text": "moon pulls", "importance": "vital"}]}
     (tmp_path / "bank.jsonl").write_text(json.dumps(bank) + "\n", encoding="utf-8")
     return {
-        "program": "nuggets,support",
-        "topics": tmp_path / "topics.tsv",
-        "runs": str(tmp_path / "run.jsonl"),
-        "passages": tmp_path / "passages.jsonl",
-        "nuggets": tmp_path / "bank.jsonl",
-        "out": tmp_path / "out",
-        "run.cache": False,
-    }
+        "program": "nuggets,support", "topics": tmp_path / "topics.tsv",
+        "runs": str(tmp_path / "run.jsonl"), "passages": tmp_path / "passages.jsonl",
+        "nuggets": tmp_path / "bank.jsonl", "out": tmp_path / "out", "run.cache": False,
+    }  # fmt: skip
 
 
 def files(folder):
@@ -131,7 +126,7 @@ def test_a_changed_recording_is_read_anew(settings, tmp_path):
             inputs = {"passage": "The moon pulls the sea.", "sentence": sentence}
             text = json.dumps({"verdict": verdict})
             rows.append({"messages": prompt.messages(inputs), "text": text})
-        recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(recording, rows)
 
     model = {"model": "any", "engine": "recorded", "recording": str(recording)}
     scores = []
@@ -291,8 +286,6 @@ def test_of_what_was_not_made_the_largest_share_is_missing_with_all_its_judgemen
 
 # Inputs of results are found from anywhere, moved or not, and never used where they changed.
 DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
-
-
 CELL = ("demo-bees", "complete", "0", "bees-1")
 
 

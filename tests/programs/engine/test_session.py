@@ -54,11 +54,7 @@ class Judge:
 
 
 CALL = Provenance(model="m", prompt_tokens=10, cached_tokens=4, completion_tokens=2)
-
-
 LOST = Unjudged(Reason.UNPARSEABLE, "no JSON")
-
-
 DOWN = Unjudged(Reason.ERROR, "502")
 
 
@@ -131,10 +127,8 @@ def test_what_was_made_comes_in_order_by_its_ids_and_none_where_it_was_not(tmp_p
 
     made, results = asyncio.run(go())
     assert made == [
-        ({"topic_id": "t0"}, "T0"),
-        ({"topic_id": "t1"}, None),
-        ({"topic_id": "t2"}, "T2"),
-    ]
+        ({"topic_id": "t0"}, "T0"), ({"topic_id": "t1"}, None), ({"topic_id": "t2"}, "T2"),
+    ]  # fmt: skip
     assert (results.n_judged, results.n_unjudged) == ({"some": 4}, {"some": 2})
 
 

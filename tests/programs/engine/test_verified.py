@@ -18,8 +18,6 @@ from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
 
 VERIFY = {"model": "strong", "when": {"labels": ["partial"]}}
-
-
 PARTS = "parts_in_question"
 
 
@@ -150,10 +148,8 @@ def test_what_verifying_did_is_counted_against_people():
     figures = measure_verification(votes, after, truth, cells, topics, {})
     assert (figures["n_verified"], figures["n_changed"]) == (6, 4)
     assert (figures["wrong_to_right"], figures["right_to_wrong"], figures["wrong_to_wrong"]) == (
-        3,
-        1,
-        0,
-    )
+        3, 1, 0,
+    )  # fmt: skip
     assert figures["difference"]["value"] == pytest.approx(2 / 8)
     assert figures["helped"] is None  # of the topics +1, +1/2, -1/2 and 0
     assert measure_verification({}, after, truth, cells, topics, {}) is None
@@ -178,8 +174,6 @@ def test_agree_says_that_verification_did_not_help(config, tmp_path):
 
 # A system that was made with the judge is never ranked as if it had not been.
 ROOT = Path(__file__).resolve().parents[3]
-
-
 DEMO = ROOT / "tests" / "collection"
 
 

@@ -31,11 +31,9 @@ def folder(tmp_path):
         "1\twhy do tides rise\n2\thow do bees sing\n", encoding="utf-8"
     )
     texts = {
-        "a": "Tides rise: why do tides rise? The moon.",
-        "b": "Tides rise higher in bays.",
-        "c": "Bees sing by beating their wings.",
-        "d": "Bees sing louder when it is warm.",
-    }
+        "a": "Tides rise: why do tides rise? The moon.", "b": "Tides rise higher in bays.",
+        "c": "Bees sing by beating their wings.", "d": "Bees sing louder when it is warm.",
+    }  # fmt: skip
     rows = [json.dumps({"docid": name, "text": text}) for name, text in texts.items()]
     (tmp_path / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return tmp_path
@@ -45,16 +43,12 @@ def config_of(folder, **more):
     return load_config(
         None,
         {
-            "program": ["support"],
-            "data.topics": folder / "topics.tsv",
+            "program": ["support"], "data.topics": folder / "topics.tsv",
             "data.passages": [folder / "passages.jsonl"],
-            "pipelines": {"one": "bm25 1", "two": "bm25 2"},
-            "generate": {"k": 2},
-            "run.out": folder / "out",
-            "run.cache": folder / "cache",
-            **more,
+            "pipelines": {"one": "bm25 1", "two": "bm25 2"}, "generate": {"k": 2},
+            "run.out": folder / "out", "run.cache": folder / "cache", **more,
         },
-    )
+    )  # fmt: skip
 
 
 def test_pipelines_are_compared_from_passages_to_scores(folder):
@@ -143,10 +137,8 @@ def test_an_answer_that_could_not_be_made_is_unjudged_and_no_zero(folder, fault,
         scores = means(result, "support_recall")
         lost, other = scores["one"], scores["two"]
         assert (lost.value, lost.low, lost.high) == (
-            other.value,
-            other.low / 2,
-            1 / 2 + other.value / 2,
-        )
+            other.value, other.low / 2, 1 / 2 + other.value / 2,
+        )  # fmt: skip
         assert (lost.n_topics, lost.n_unjudged, other.n_topics, other.n_unjudged) == (1, 1, 2, 0)
         assert score_path(result.folder, Problems()) == result.scores
 
@@ -288,11 +280,7 @@ def test_no_link_in_the_results_folder_is_followed(name, folder, tmp_path):
 
 # A call of a reranking judge without a judgement changes nothing, and is counted.
 PASSAGES = {"a": "dam dam dam", "b": "dam dam clay", "c": "dam clay rock"}
-
-
 BY_BM25 = ["a", "b", "c"]
-
-
 COVERAGE = {"weight": 0.0, "questions": "given"}
 
 
@@ -344,13 +332,10 @@ SUCCEEDED = {
     "listwise": ({}, lambda body: {"order": [2, 3, 1]}, ["b", "c", "a"], {"listwise": 1}),
     "setwise": ({"top": 1, "size": 3}, pick_fewest_dams, ["c", "a", "b"], {"setwise": 1}),
     "coverage": (
-        {"weight": 0.0},
-        rate,
-        ["b", "c", "a"],
-        {"sub-questions": 1, "ratings": 6},
+        {"weight": 0.0}, rate, ["b", "c", "a"], {"sub-questions": 1, "ratings": 6},
     ),
     "coverage of given sub-questions": (COVERAGE, rate, ["b", "c", "a"], {"ratings": 6}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SUCCEEDED)

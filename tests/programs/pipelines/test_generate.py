@@ -5,6 +5,7 @@ import shutil
 from functools import partial
 
 import pytest
+from json_lines import read_rows, write_rows
 from mock_server import MockServer, Refusal, input_of
 
 from nuggetjudge.programs.config.reading import load_config
@@ -15,22 +16,14 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.topics import read_topics
 
 TOPICS = {"tide": "what makes the tides", "kelp": "where does kelp grow"}
-
-
 PASSAGES = {
-    "p1": "The moon pulls the sea.",
-    "p2": "Bays make tides higher.",
-    "p3": "Kelp grows on rocks.",
-    "p4": "Cold water suits kelp.",
-}
-
-
+    "p1": "The moon pulls the sea.", "p2": "Bays make tides higher.",
+    "p3": "Kelp grows on rocks.", "p4": "Cold water suits kelp.",
+}  # fmt: skip
 RUNS = {
     "bm25": {"tide": ["p1", "p2", "p3"], "kelp": ["p4", "p3", "p1"]},
     "dense": {"tide": ["p2", "p1"], "kelp": ["p3"]},
 }
-
-
 FIRST_TWO = {  # the answers of `echo` for k = 2
     "bm25": {"tide": ["p1", "p2"], "kelp": ["p4", "p3"]},
     "dense": {"tide": ["p2", "p1"], "kelp": ["p3"]},
@@ -96,10 +89,6 @@ def made(server, write, tmp_path):
     return run
 
 
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def read_answer_views(folder):
     """Run -> topic -> the answer as it is read back, without a problem."""
     problems, answers = Problems(), {}
@@ -158,25 +147,18 @@ def test_the_rows_have_the_fields_of_their_track(made, tmp_path):
         {"text": "Kelp grows on rocks.", "citations": [0]},
         {"text": "That is all.", "citations": []},
     ]
-    assert rows(tmp_path / "a" / "answers" / "dense.jsonl")[1] == {
-        "run_id": "dense",
-        "topic_id": "kelp",
-        "topic": TOPICS["kelp"],
-        "references": ["p3"],
-        "response_length": 7,
-        "answer": answer,
-    }
-    assert rows(tmp_path / "b" / "answers" / "dense.jsonl")[1] == {
+    assert read_rows(tmp_path / "a" / "answers" / "dense.jsonl")[1] == {
+        "run_id": "dense", "topic_id": "kelp", "topic": TOPICS["kelp"], "references": ["p3"],
+        "response_length": 7, "answer": answer,
+    }  # fmt: skip
+    assert read_rows(tmp_path / "b" / "answers" / "dense.jsonl")[1] == {
         "metadata": {
-            "team_id": "nuggetjudge",
-            "run_id": "dense",
-            "type": "automatic",
-            "narrative_id": "kelp",
-            "narrative": TOPICS["kelp"],
+            "team_id": "nuggetjudge", "run_id": "dense", "type": "automatic",
+            "narrative_id": "kelp", "narrative": TOPICS["kelp"],
         },
         "references": ["p3"],
         "answer": answer,
-    }
+    }  # fmt: skip
 
 
 def test_answers_for_trec_2026_are_read_back_without_a_problem(made, write, tmp_path):
@@ -205,12 +187,14 @@ def test_in_the_place_of_an_answer_that_was_not_made_stands_why_and_it_is_made_l
         run: {"tide": None, "kelp": "refused"} for run in RUNS
     }
     assert answers["bm25"]["kelp"].references == ("p4", "p3")
-    lines = rows(out / "answers" / "bm25.jsonl")
+    lines = read_rows(out / "answers" / "bm25.jsonl")
     assert (lines[1]["answer"], lines[1]["not_made"]) == ([], "refused")  # empty for other tools
     assert manifest["unjudged_by_reason"] == {"refused": 2}
     assert manifest["share_missing"] == 0.5
     assert manifest["statistics"]["runs"]["dense"]["answers"] == 1
-    assert [(r["stage"], r["run_id"], r["topic_id"]) for r in rows(out / "unjudged.jsonl")] == [
+    assert [
+        (r["stage"], r["run_id"], r["topic_id"]) for r in read_rows(out / "unjudged.jsonl")
+    ] == [
         ("answers", "bm25", "kelp"),
         ("answers", "dense", "kelp"),
     ]
@@ -231,7 +215,7 @@ def test_a_rule_that_every_repair_broke_is_in_the_cache_and_asked_anew_without_i
     assert made()["unjudged_by_reason"] == {"unparseable": 4}
     n = len(server.requests)
     assert n <= 4 * 3  # the call and two repairs
-    (row, *_) = rows(tmp_path / "out" / "unjudged.jsonl")
+    (row, *_) = read_rows(tmp_path / "out" / "unjudged.jsonl")
     assert "cites 9, which is not the number of a passage" in row["detail"]
     server.brain = echo
     assert made()["unjudged_by_reason"] == {"unparseable": 4}
@@ -250,7 +234,7 @@ def test_a_passage_without_text_is_listed_and_none_moves_up_in_its_place(made, w
     manifest = made(data=write(runs={"bm25": {"tide": ["p1", "lost", "p2"]}}))
     assert read_answer_views(tmp_path / "out")["bm25"]["tide"].references == ("p1",)
     assert manifest["problems"] == {"no_passage": 1}
-    (row,) = rows(tmp_path / "out" / "problems.jsonl")
+    (row,) = read_rows(tmp_path / "out" / "problems.jsonl")
     assert row["what"] == "'lost', which bm25 has for topic tide, has no text"
 
 
@@ -341,12 +325,10 @@ def test_a_folder_of_something_else_is_left_alone(name, content, message, made, 
 def test_what_was_generated_can_be_judged(made, tmp_path):
     made(model="lexical")
     data = {
-        "program": "support",
-        "data.topics": tmp_path / "data" / "topics.tsv",
+        "program": "support", "data.topics": tmp_path / "data" / "topics.tsv",
         "data.passages": [tmp_path / "data" / "passages.jsonl"],
-        "data.runs": [str(tmp_path / "out" / "answers")],
-        "run.out": tmp_path / "judged",
-    }
+        "data.runs": [str(tmp_path / "out" / "answers")], "run.out": tmp_path / "judged",
+    }  # fmt: skip
     result = judge_collection(load_config(None, data, (), "lexical"))
     means = {
         row.run_id: row.value
@@ -362,7 +344,7 @@ def test_lexical_answers_to_real_topics_are_read_back_without_a_problem(
 ):
     folder = shared_data / "rag24_e2e"
     lines = []
-    for row in rows(folder / "candidates.jsonl"):
+    for row in read_rows(folder / "candidates.jsonl"):
         for rank, name in enumerate(row["docids"], 1):
             lines.append(f"{row['topic_id']} Q0 {name} {rank} {100 - rank} reference\n")
     (tmp_path / "reference.run").write_text("".join(lines), encoding="utf-8")
@@ -386,9 +368,7 @@ def planned(tmp_path):
         "t1\twhat makes the tides\nt2\twhere does kelp grow\n", encoding="utf-8"
     )
     rows = [{"docid": n, "text": "The moon pulls the sea. " * 40} for n in ("p1", "p2")]
-    (tmp_path / "passages.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
-    )
+    write_rows(tmp_path / "passages.jsonl", rows)
     price = "models.default.price={input: 2.0, output: 8.0}"
     sets = ["models.default.api_base=http://127.0.0.1:9/v1", price]
 
@@ -398,10 +378,8 @@ def planned(tmp_path):
         given = {
             "data.topics": tmp_path / "topics.tsv",
             "data.passages": [tmp_path / "passages.jsonl"],
-            "data.retrieval": [str(tmp_path / "r.run")],
-            "run.out": tmp_path / "out",
-            **settings,
-        }
+            "data.retrieval": [str(tmp_path / "r.run")], "run.out": tmp_path / "out", **settings,
+        }  # fmt: skip
         given = {name: value for name, value in given.items() if value is not None}
         return plan_generate(load_config(None, given, sets, "hosted_vllm/mock"))
 

@@ -167,9 +167,7 @@ SCORES = {
         {"c": 1 + 9, "b": 2 + 6, "a": 3 + 3},
     ),
     "mmr for relevance alone, by scores": (
-        [BACKWARDS],
-        {"mmr": {"weight": 1}},
-        {"c": 1, "b": 1 / 2, "a": 0},
+        [BACKWARDS], {"mmr": {"weight": 1}}, {"c": 1, "b": 1 / 2, "a": 0},
     ),
     "mmr for relevance alone, by cosines: dam; dam dam clay; dam clay rock": (
         [BACKWARDS],
@@ -177,11 +175,9 @@ SCORES = {
         {"a": 1, "b": DAMS / math.hypot(DAMS, 1), "c": 1 / math.sqrt(3)},
     ),
     "places, where others follow what was reranked": (
-        [BACKWARDS],
-        {"mmr": {**BY_RELEVANCE, "depth": 2}},
-        {"b": 1, "c": 1 / 2, "a": 1 / 3},
+        [BACKWARDS], {"mmr": {**BY_RELEVANCE, "depth": 2}}, {"b": 1, "c": 1 / 2, "a": 1 / 3},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("runs", "step", "scores"), SCORES.values(), ids=SCORES.keys())
@@ -401,11 +397,7 @@ def test_rankllm_takes_the_model_of_its_entry_over_an_endpoint_or_by_vllm(folder
     zephyr = {"model": "some/zephyr", "engine": "vllm"}
     ranking_steps.make_rankllm(load_config(None, {"models.default": zephyr}), step)
     assert opened == {
-        "model": "some/zephyr",
-        "first": True,
-        "window": 12,
-        "stride": 6,
-        "context_size": 4096,
-    }
+        "model": "some/zephyr", "first": True, "window": 12, "stride": 6, "context_size": 4096,
+    }  # fmt: skip
     with pytest.raises(InputError, match="engine: vllm"):
         ranking_steps.make_rankllm(load_config(None, {}), step)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows, write_rows
 from mock_server import MockServer, Status, input_of
 
 from nuggetjudge.backends.errors import EndpointUnusable
@@ -23,8 +24,6 @@ PASSAGES = {
     "t:e#5": "rain falls on hills",
     "t:f#6": "bees sing in June",
 }
-
-
 BY_BM25 = ["t:a#1", "t:b#2", "t:c#3", "t:d#4"]
 
 
@@ -167,10 +166,8 @@ def test_several_pipelines_give_a_folder_of_runs_and_share_their_steps(folder):
     config = config_of(folder, {"one": "bm25 2", "two": "bm25 2, mmr 1"})
     manifest = retrieve(config, folder / "runs")
     assert sorted(path.name for path in (folder / "runs").iterdir()) == [
-        "manifest.json",
-        "one.run",
-        "two.run",
-    ]
+        "manifest.json", "one.run", "two.run",
+    ]  # fmt: skip
     assert [about["passages"] for about in manifest["runs"].values()] == [3, 2]
     with pytest.raises(InputError, match="wanted a folder"):
         retrieve(config, folder / "both.run")
@@ -307,9 +304,9 @@ def test_a_limit_in_dollars_wants_prices_before_anything_is_asked(folder):
 def test_a_topic_that_missing_ratings_leave_without_a_size_is_no_topic_that_found_nothing(folder):
     more = questions_of(folder)
     path = more["data.ratings"][0]
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = read_rows(path)
     rows[0]["rating"] = [-2] * len(rows[0]["rating"])
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(path, rows)
     pipeline = ["bm25", {"cut": {"required": True}}]
     run, manifest = rankings(folder, pipeline, **more)
     [about] = manifest["runs"].values()
@@ -391,11 +388,9 @@ def test_a_run_that_a_step_reads_is_neither_replaced_nor_removed(retrieve_files_
 
 OTHERS = {
     "of judge run": '{"fingerprint": "1", "config": {"program": ["support"]}}',
-    "of judge build": '{"program": "build"}',
-    "of judge generate": '{"program": "generate"}',
-    "broken": '{"program": "retr',
-    "no object": "[]",
-}
+    "of judge build": '{"program": "build"}', "of judge generate": '{"program": "generate"}',
+    "broken": '{"program": "retr', "no object": "[]",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("manifest", OTHERS.values(), ids=OTHERS.keys())

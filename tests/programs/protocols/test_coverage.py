@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_rows
 from losing import CONTEXTS, World
 from mock_server import MockServer, Refusal, input_of
 
@@ -27,16 +28,12 @@ from nuggetjudge.records.rows import QuestionSet, SubQuestion
 
 # t:0#0 and t:1#2 are required; t:0#1 adds nothing; the last question has no answer in the pool.
 QUESTIONS = ["Who struck?", "For how long?", "What for?", "Who won?"]
-
-
 PASSAGES = {
     "t:0#0": "dockers struck nine days",
     "t:0#1": "nine days",
     "t:1#2": "the dockers wanted pay and rest",
     "x:0#0": "a strike for pay",
 }
-
-
 RATINGS = {
     "t:0#0": [5, 4, 0, 0],
     "t:0#1": [0, 4, 2, 0],
@@ -45,8 +42,6 @@ RATINGS = {
     "t:report": [5, 5, 0, 5],
     "t:report:a": [3, 2, 0, 0],
 }
-
-
 ANSWER = "dockers struck for pay now"  # 5 words
 
 
@@ -95,14 +90,12 @@ GIVEN = ("topics", "questions", "passages", "ratings", "retrieval", "runs")
 
 def config_of(folder, *given, model="lexical", sets=(), **settings):
     paths = {
-        "topics": folder / "topics.jsonl",
-        "questions": folder / "questions.jsonl",
-        "passages": [folder / "passages.jsonl"],
-        "ratings": [folder / "ratings.jsonl"],
+        "topics": folder / "topics.jsonl", "questions": folder / "questions.jsonl",
+        "passages": [folder / "passages.jsonl"], "ratings": [folder / "ratings.jsonl"],
         "reference": folder / "reference.jsonl",
         "retrieval": [str(folder / "a.run"), str(folder / "b.run")],
         "runs": [str(folder / "answers.jsonl")],
-    }
+    }  # fmt: skip
     named = {f"data.{name}": paths[name] for name in given or GIVEN}
     fixed = {"program": ["coverage"], "coverage.k": 2, "run.out": folder / "out"}
     return load_config(None, fixed | named | settings, ["run.cache=false", *sets], model)
@@ -148,10 +141,7 @@ def test_files_say_what_is_required_what_is_redundant_and_what_each_rank_adds(fi
     assert [line for line in diverse if line.endswith(" 1")] == [
         "t 0 t:0#0 1", "t 1 t:0#0 1", "t 1 t:0#1 1", "t 1 x:0#0 1", "t 2 t:1#2 1", "t 2 x:0#0 1",
     ]  # fmt: skip
-    steps = [
-        json.loads(line)
-        for line in (folder / "ranks.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    steps = read_rows(folder / "ranks.jsonl")
     second = next(s for s in steps if s["run_id"] == "b" and s["rank"] == 2)
     assert (second["n_answered"], second["n_new"], second["redundancy"]) == (2, 1, 0.5)
     data, settings = read_coverage(Folder(folder, Problems()))
@@ -346,13 +336,10 @@ def test_runs_are_compared_on_topics_with_questions_and_without_the_oracles(file
 def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
     folder = files(missing_one())
     state = {
-        "format": "nuggetjudge-judge-1",
-        "judge": "answerability",
-        "version": nj.judges.AnswerabilityGrader.version,
-        "scale": ["0", "1", "2", "3", "4", "5"],
-        "model": "lexical",
-        "correction": {"cuts": [0.5], "labels": ["0", "1"]},
-    }
+        "format": "nuggetjudge-judge-1", "judge": "answerability",
+        "version": nj.judges.AnswerabilityGrader.version, "scale": ["0", "1", "2", "3", "4", "5"],
+        "model": "lexical", "correction": {"cuts": [0.5], "labels": ["0", "1"]},
+    }  # fmt: skip
     path = tmp_path / "fitted.json"
     path.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(InputError, match="its best label is 1, so that nothing would reach eta 3"):
@@ -452,8 +439,6 @@ def test_a_context_of_which_no_answer_is_known_may_have_no_redundancy_at_all(fil
 
 # Sub-questions that no passage answers are counted and score nobody; a failure is neither.
 REQUEST = "why do bridges sway and how do engineers keep bridges steady and who painted the wind"
-
-
 RESEARCH_PASSAGES = {
     "deck": "Gusts of wind make long bridges sway.",
     "damp": "Engineers keep bridges steady by heavy dampers.",
@@ -462,7 +447,7 @@ RESEARCH_PASSAGES = {
 
 
 def lines(*rows: Any) -> str:
-    return "".join(json.dumps(row) + "\n" for row in research_rows)
+    return "".join(json.dumps(row) + "\n" for row in read_rows)
 
 
 def run(folder: Path, model: Any = "lexical", **settings: Any) -> nj.Result:
@@ -477,32 +462,24 @@ def run(folder: Path, model: Any = "lexical", **settings: Any) -> nj.Result:
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     given = {
-        "program": ["coverage"],
-        "questions.how": "research",
-        "data.topics": folder / "topics.jsonl",
-        "data.passages": [folder / "passages.jsonl"],
-        "data.retrieval": [str(folder / "a.run")],
-        "run.out": folder / "out",
-        "run.cache": False,
-    }
+        "program": ["coverage"], "questions.how": "research",
+        "data.topics": folder / "topics.jsonl", "data.passages": [folder / "passages.jsonl"],
+        "data.retrieval": [str(folder / "a.run")], "run.out": folder / "out", "run.cache": False,
+    }  # fmt: skip
     if isinstance(model, dict):
         given["models.default"], model = model, None
     return nj.run(load_config(None, given | settings, [], model))
 
 
-def research_rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def test_what_no_passage_answers_is_out_of_the_denominator_and_counted(tmp_path: Path) -> None:
     result = run(tmp_path / "d")
-    researched = research_rows(result.folder / "research.jsonl")
+    researched = read_rows(result.folder / "research.jsonl")
     assert [(row["question_id"], row["answered_by"]) for row in researched] == [
         ("0", "deck"), ("1", "damp"), (None, None),
     ]  # fmt: skip
     counted = result.manifest["counts"]
     assert [n for name, n in counted.items() if "unanswerable_in_corpus" in name] == [1]
-    assert research_rows(result.folder / "pools.jsonl")[0]["passage_ids"] == ["damp", "deck"]
+    assert read_rows(result.folder / "pools.jsonl")[0]["passage_ids"] == ["damp", "deck"]
     scores = {(r.run_id, r.measure): r.value for r in result.scores if r.topic_id == "t"}
     assert scores["a", "coverage"] == 0.5  # one of the two that can be answered
     assert result.is_complete
@@ -536,8 +513,6 @@ def test_research_wants_passages(tmp_path: Path) -> None:
 
 # The density of a context, where ratings are missing that say how long P** is.
 TOPIC_QUESTIONS = tuple(SubQuestion(id=str(i), text=f"Question {i}?") for i in range(3))
-
-
 TOKENS = {"t:0#0": 10, "t:1#0": 5, "t:2#0": 40}
 
 

@@ -4,13 +4,13 @@ Expected values are counted here in plain Python, come from ir_measures, or stan
 the data.
 """
 
-import json
 from math import fsum
 from pathlib import Path
 
 import processes
 import pytest
 from benchmarks.pages import crux
+from json_lines import read_rows
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
@@ -18,11 +18,7 @@ from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.topic import coverage_rows
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
 PAGE = (ROOT / "docs" / "protocols" / "coverage.md").read_text(encoding="utf-8")
-
-
 K = 10
 
 
@@ -39,22 +35,18 @@ def duc(folder):
     return crux.read_duc(folder)
 
 
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 class Counted:
     """The same data as sets of (text, question), counted without the package."""
 
     def __init__(self, folder):
-        self.queries = {row["qid"]: row for row in rows(folder / "queries.jsonl")}
+        self.queries = {row["qid"]: row for row in read_rows(folder / "queries.jsonl")}
         self.columns = {
             topic: {question["idx"] for question in row["sub_questions"]}
             for topic, row in self.queries.items()
         }
         self.answers = {topic: {} for topic in self.queries}
         for name in ("llm_ratings.jsonl", "llm_ratings_all_docids.jsonl"):
-            for row in rows(folder / name):
+            for row in read_rows(folder / name):
                 kept = self.columns[row["qid"]]
                 good = {i for i, rating in enumerate(row["ratings"]) if rating >= 3} & kept
                 self.answers[row["qid"]][row["docid"]] = good
@@ -237,7 +229,7 @@ def test_annotators_agree_as_the_readme_says(duc, folder):
     among = crux.annotators(duc)
     assert (among.n_items, among.n_annotators) == (264, 3)
     assert among.fleiss_kappa == pytest.approx(0.5533, abs=5e-5)
-    labels = rows(folder / "human_t1.jsonl")
+    labels = read_rows(folder / "human_t1.jsonl")
     coverage = crux.human_coverage(duc)
     assert len(coverage) == 18
     for report, by_person in coverage.items():
@@ -265,7 +257,7 @@ def test_labelled_runs_are_in_the_order_of_their_contexts(duc, counted, folder):
     oracle, bm25 = means.contexts["oracle"], means.contexts["bm25"]
     assert oracle.n_unjudged > 0  # some of its passages are not in the recorded pool
     assert bm25.high < oracle.low  # whatever those would be rated
-    labels = rows(folder / "human_t1.jsonl")
+    labels = read_rows(folder / "human_t1.jsonl")
     for run, row in means.reports.items():
         shares = []
         for topic, wanted in counted.answerable.items():

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_lines import read_rows
 from mock_faults import Refusal
 from mock_server import MockServer, input_of
 
@@ -25,11 +26,7 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.support import SentenceEvidence, read_sentence_evidence
 
 ROOT = Path(__file__).parents[3]
-
-
 DEMO = ROOT / "tests" / "collection"
-
-
 LABELS = DEMO / "labels" / "support.jsonl"
 
 
@@ -163,17 +160,13 @@ def nugget_search_run(out: Path, **settings: Any) -> nj.Result:
     return nj.run(NUGGET_SEARCH_DEMO / "nugget_search.yaml", **(fixed | settings))
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> nj.Result:
     return nugget_search_run(tmp_path_factory.mktemp("search") / "out")
 
 
 def texts() -> dict[str, str]:
-    return {row["docid"]: row["text"] for row in rows(NUGGET_SEARCH_DEMO / "passages.jsonl")}
+    return {row["docid"]: row["text"] for row in read_rows(NUGGET_SEARCH_DEMO / "passages.jsonl")}
 
 
 def test_the_bank_says_where_each_nugget_stands_and_is_read_again(found: nj.Result) -> None:
@@ -194,7 +187,7 @@ def test_the_bank_says_where_each_nugget_stands_and_is_read_again(found: nj.Resu
 def test_the_folder_says_why_each_search_ended_and_what_each_round_brought(
     found: nj.Result,
 ) -> None:
-    searches = rows(found.folder / "nugget_search.jsonl")
+    searches = read_rows(found.folder / "nugget_search.jsonl")
     assert [row["topic_id"] for row in searches] == ["demo-bridges", "demo-sourdough"]
     assert {row["stop"] for row in searches} <= {"nothing_new", "rounds"}
     n_saturated = sum(row["stop"] == "nothing_new" for row in searches)
@@ -202,11 +195,11 @@ def test_the_folder_says_why_each_search_ended_and_what_each_round_brought(
     assert first.startswith(f"{n_saturated} of 2 topics saturated")
     n_first = sum(row["new"][0] for row in searches)
     assert f": {n_first} + " in second
-    bank = {row["qid"]: row["nuggets"] for row in rows(found.folder / "nuggets.jsonl")}
-    for row in rows(found.folder / "pool.jsonl"):
+    bank = {row["qid"]: row["nuggets"] for row in read_rows(found.folder / "nuggets.jsonl")}
+    for row in read_rows(found.folder / "pool.jsonl"):
         carry = {s["docid"] for n in bank[row["topic_id"]] for s in n["sources"]}
         assert carry <= set(row["docids"])
-    assert {row["stage"] for row in rows(found.folder / "trace.jsonl")} == {"search"}
+    assert {row["stage"] for row in read_rows(found.folder / "trace.jsonl")} == {"search"}
 
 
 def answer_as_baselines(body: dict[str, Any]) -> dict[str, Any]:
@@ -234,9 +227,9 @@ def test_a_model_searches_as_the_lexical_judges_do_where_it_answers_as_they_do(
         result = nugget_search_run(tmp_path / "out", model=model)
     for name in ("nuggets.jsonl", "nugget_search.jsonl", "pool.jsonl"):
         assert (result.folder / name).read_bytes() == (found.folder / name).read_bytes()
-    counts = Counter(step["name"] for step in rows(result.folder / "trace.jsonl"))
+    counts = Counter(step["name"] for step in read_rows(result.folder / "trace.jsonl"))
     assert counts["support"] == sum("sentence" in input_of(r.body) for r in server.requests)
-    assert max(row["calls"] for row in rows(result.folder / "nugget_search.jsonl")) <= 80
+    assert max(row["calls"] for row in read_rows(result.folder / "nugget_search.jsonl")) <= 80
 
 
 def test_a_topic_whose_search_failed_is_unjudged_and_scores_nothing(tmp_path: Path) -> None:
@@ -246,7 +239,7 @@ def test_a_topic_whose_search_failed_is_unjudged_and_scores_nothing(tmp_path: Pa
     with MockServer(answer_as_baselines, faults=refuse) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         result = nugget_search_run(tmp_path / "out", model=model)
-    assert [row["qid"] for row in rows(result.folder / "nuggets.jsonl")] == ["demo-bridges"]
+    assert [row["qid"] for row in read_rows(result.folder / "nuggets.jsonl")] == ["demo-bridges"]
     assert result.manifest["topics_without_bank"] == ["demo-sourdough"]
     assert result.manifest["unjudged_by_reason"]["refused"] == 1
     lost = [r for r in result.scores if r.topic_id == "demo-sourdough" and r.measure == "A"]
@@ -259,15 +252,15 @@ def test_a_search_starts_from_a_bank_or_from_windows(tmp_path: Path) -> None:
         tmp_path / "file",
         **{"nuggets.start": str(NUGGET_SEARCH_DEMO / "nuggets.jsonl"), "nugget_search.rounds": 1},
     )
-    assert all(row["started"] > 5 for row in rows(of_file.folder / "nugget_search.jsonl"))
+    assert all(row["started"] > 5 for row in read_rows(of_file.folder / "nugget_search.jsonl"))
     assert str(NUGGET_SEARCH_DEMO / "nuggets.jsonl") in of_file.manifest["inputs"]
     data = {
         "candidates": NUGGET_SEARCH_DEMO / "candidates.jsonl",
         "qrels": NUGGET_SEARCH_DEMO / "qrels.txt",
     }
     window = nugget_search_run(tmp_path / "window", **data, **{"nuggets.start": "window"})
-    assert all(row["started"] > 5 for row in rows(window.folder / "nugget_search.jsonl"))
-    rounds = {s["round"] for r in rows(window.folder / "nuggets.jsonl") for n in r["nuggets"]
+    assert all(row["started"] > 5 for row in read_rows(window.folder / "nugget_search.jsonl"))
+    rounds = {s["round"] for r in read_rows(window.folder / "nuggets.jsonl") for n in r["nuggets"]
               for s in n["sources"]}  # fmt: skip
     assert 0 in rounds
 
@@ -323,10 +316,10 @@ def test_a_model_searches_as_the_lexical_judges_do_on_topics_of_trec_2024(
     with MockServer(answer_as_baselines) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         asked = nugget_search_run(tmp_path / "model", model=model, **given)
-    assert len(rows(asked.folder / "nugget_search.jsonl")) == 12
+    assert len(read_rows(asked.folder / "nugget_search.jsonl")) == 12
     for name in ("nuggets.jsonl", "nugget_search.jsonl", "pool.jsonl"):
         assert (asked.folder / name).read_bytes() == (lexical.folder / name).read_bytes()
-    assert 0 < max(row["calls"] for row in rows(asked.folder / "nugget_search.jsonl")) <= 80
+    assert 0 < max(row["calls"] for row in read_rows(asked.folder / "nugget_search.jsonl")) <= 80
 
 
 def test_a_search_that_finds_no_nugget_for_any_topic_is_not_complete(tmp_path: Path) -> None:
@@ -335,6 +328,6 @@ def test_a_search_that_finds_no_nugget_for_any_topic_is_not_complete(tmp_path: P
     result = nugget_search_run(tmp_path / "out", passages=passages)
     assert not result.is_complete
     assert result.missing_points == ["nuggets"]
-    listed = [row["what"] for row in rows(result.folder / "problems.jsonl")]
+    listed = [row["what"] for row in read_rows(result.folder / "problems.jsonl")]
     assert sum("has no nuggets" in what for what in listed) == 2
     assert score_path(result.folder, Problems()) == result.scores

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from json_lines import read_rows
 from mock_server import MockServer, Refusal, input_of
 from sennick_brain import ANSWERS, FOLDER, POINTS, careful
 
@@ -21,19 +22,13 @@ from nuggetjudge.records.key_points import Claim, ClaimSet
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 JUDGING_POINTS = {
-    "k1": "the mill burned in 1904",
-    "k2": "a tile works took its place",
-    "k3": "rents fell",
-}
-
-
+    "k1": "the mill burned in 1904", "k2": "a tile works took its place", "k3": "rents fell",
+}  # fmt: skip
 JUDGING_ANSWERS = {  # run -> topic -> sentences, each one claim
     "full": {"mill": ["The mill burned in 1904.", "A tile works took its place.", "Rents fell."]},
     "part": {"mill": ["The mill burned in 1904.", "The mayor wore a hat."]},
     "empty": {"mill": []},
 }
-
-
 STATED = {  # what the model of these tests says: which points an answer or claim states
     "The mill burned in 1904.": "k1",
     "A tile works took its place.": "k2",
@@ -78,16 +73,13 @@ def server():
 def folder(tmp_path):
     answers = [
         {
-            "run_id": run,
-            "topic_id": topic,
-            "topic": "q",
-            "references": [],
+            "run_id": run, "topic_id": topic, "topic": "q", "references": [],
             "response_length": sum(len(text.split()) for text in texts),
             "answer": [{"text": text, "citations": []} for text in texts],
         }
         for run, of_topic in JUDGING_ANSWERS.items()
         for topic, texts in of_topic.items()
-    ]
+    ]  # fmt: skip
     points = [{"id": name, "text": text} for name, text in JUDGING_POINTS.items()]
     put = {
         "topics.jsonl": rows(
@@ -150,10 +142,7 @@ def test_what_is_asked_is_what_was_planned_and_each_quote_is_looked_up(folder, s
 
 def test_means_by_domain_and_micro_recall_are_in_groups(folder, server):
     folder = nj.run(config_of(folder, server, "keypoints")).folder
-    groups = [
-        json.loads(line)
-        for line in (folder / "groups.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    groups = read_rows(folder / "groups.jsonl")
     of = {(g["run_id"], g["by"], g["group"], g["measure"]): g["value"] for g in groups}
     assert of["part", "domain", "history", "KPR"] == pytest.approx(1 / 3)
     assert of["part", "domain", "ports", "KPR"] == 0.0
@@ -282,8 +271,6 @@ KPR = {
     "brief": {"careful": (3 / 12 + 2 / 4) / 2, "wordy": 0},
     "wander": {"careful": (2 / 12 + 0) / 2, "wordy": (1 + 0) / 2},
 }
-
-
 KPF = {  # of `wordy` KPP is 1 everywhere
     "thorough": {"careful": (132 / 149 + 15 / 19) / 2, "wordy": 1},
     "brief": {"careful": (2 / 5 + 2 / 3) / 2, "wordy": 0},
@@ -347,16 +334,10 @@ def test_every_flip_is_listed_with_both_labels_quotes_and_texts(folders):
     first = comparison["flips"][0]
     answer = ANSWERS["wander", "sennick-lagoon"]
     assert first == {
-        "topic_id": "sennick-lagoon",
-        "run_id": "wander",
-        "key_point_id": "cement",
-        "label": "no",
-        "other_label": "yes",
-        "quote": first["quote"],
-        "other_quote": answer.split(". ")[0],
-        "key_point": POINTS["sennick-lagoon", "cement"],
-        "response": answer,
-    }
+        "topic_id": "sennick-lagoon", "run_id": "wander", "key_point_id": "cement", "label": "no",
+        "other_label": "yes", "quote": first["quote"], "other_quote": answer.split(". ")[0],
+        "key_point": POINTS["sennick-lagoon", "cement"], "response": answer,
+    }  # fmt: skip
     assert first["quote"].startswith("It filled up because dust from the cement works")
 
 
@@ -417,8 +398,6 @@ def test_other_key_points_are_no_common_cells(folders, tmp_path):
 
 # KPF where missing judgements leave open whether it is 0/0, and groups with missing answers.
 NOTHING_CLAIMED = ()
-
-
 NOT_EXTRACTED = None
 
 
@@ -434,8 +413,6 @@ OPEN = {  # labels of the key points, of the claims, and how much is missing
     "0/0 if it claims nothing": (["yes", "no"], NOT_EXTRACTED, 1),
     "0, 0/0 or more": (["no", None], NOT_EXTRACTED, 2),
 }
-
-
 CERTAIN = {
     "no key point and no claim": (["no"], NOTHING_CLAIMED, Value(0.0, 1, 0, 0.0, 0.0)),
     "no key point, whatever it claims": (["no"], NOT_EXTRACTED, Value(0.0, 1, 1, 0.0, 0.0)),

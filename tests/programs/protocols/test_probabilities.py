@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
@@ -16,14 +17,8 @@ from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.support import read_support
 
 DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
-
-
 CITED = {"full": 0.6, "partial": 0.3, "none": 0.1}
-
-
 FIRST = {"support": 0.7, "partial_support": 0.2, "not_support": 0.1}
-
-
 OTHER = {"support": 0.05, "partial_support": 0.15, "not_support": 0.8}
 
 
@@ -186,7 +181,7 @@ def test_citations_with_probabilities_have_one_too(tmp_path):
     row |= {"label": "full", "weight": 1.0, "probabilities": {"full": 0.5, "none": 0.5}}
     uncited = {"run_id": "r", "topic_id": "t", "sentence": 1, "citation": None, "rank": None}
     uncited |= {"label": "none", "weight": 0.0}
-    path.write_text("".join(json.dumps(r) + "\n" for r in (row, uncited)), encoding="utf-8")
+    write_rows(path, (row, uncited))
     scores = means(path)
     assert (scores["support_precision"], scores["support_precision_expected"]) == (1, 0.5)
     assert (scores["support_recall"], scores["support_recall_expected"]) == (0.5, 0.25)
@@ -243,14 +238,9 @@ def test_a_judgement_without_a_label_is_not_counted_as_a_zero(task, measure, lab
 
 # Scores of labelled items that are made by hand: whose items count, and how far bounds go.
 SCALE = ItemScale(
-    judge="tone",
-    inputs=("text",),
-    key=("run_id", "topic_id", "item"),
-    labels=("rude", "kind"),
-    is_ordered=True,
-    gains={"rude": 0.25, "kind": 1.0},
-    measure="tone",
-)
+    judge="tone", inputs=("text",), key=("run_id", "topic_id", "item"), labels=("rude", "kind"),
+    is_ordered=True, gains={"rude": 0.25, "kind": 1.0}, measure="tone",
+)  # fmt: skip
 
 
 def item(run, topic, number, label):
@@ -271,10 +261,8 @@ def test_an_item_that_was_not_judged_earns_at_worst_what_the_worst_label_does():
 # A sample of items: that a run has none of a topic says nothing about the run.
 def test_a_run_is_scored_over_the_topics_that_it_has_items_of():
     items = [
-        item("a", "t1", "1", "kind"),
-        item("b", "t1", "1", "kind"),
-        item("b", "t2", "1", "rude"),
-    ]
+        item("a", "t1", "1", "kind"), item("b", "t1", "1", "kind"), item("b", "t2", "1", "rude"),
+    ]  # fmt: skip
     row = scored(items, ["t1", "t2"])["a", "all", "tone"]
     assert (row.value, row.low, row.high) == (1.0, 1.0, 1.0)
     assert (row.n_topics, row.n_answered, row.n_asked) == (1, 1, 2)

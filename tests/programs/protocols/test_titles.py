@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from graded_labels import write_jsonl
+from json_lines import write_rows
 from mock_server import MockServer, input_of
 
 import nuggetjudge as nj
@@ -29,15 +29,11 @@ from nuggetjudge.records import Answer, Nugget, Sentence, Topic
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 WITH, WITHOUT = "Moon and sea", ""
-
-
 PASSAGES = [
     {"docid": "p1", "text": "It pulls the sea.", "title": WITH},
     {"docid": "p2", "text": "Kelp bends."},
     {"docid": "p3", "text": "Wind blows.", "title": " "},
 ]
-
-
 SENTENCES = ["The moon pulls the sea.", "Kelp bends.", "Wind blows."]
 
 
@@ -51,9 +47,9 @@ def data(tmp_path):
     run |= {"references": ids, "answer": answer}
     return {
         "topics": tmp_path / "topics.tsv",
-        "passages": write_jsonl(tmp_path / "passages.jsonl", PASSAGES),
-        "runs": str(write_jsonl(tmp_path / "r.jsonl", [run])),
-        "candidates": write_jsonl(tmp_path / "pool.jsonl", [{"topic_id": "t1", "docids": ids}]),
+        "passages": write_rows(tmp_path / "passages.jsonl", PASSAGES),
+        "runs": str(write_rows(tmp_path / "r.jsonl", [run])),
+        "candidates": write_rows(tmp_path / "pool.jsonl", [{"topic_id": "t1", "docids": ids}]),
         "out": tmp_path / "out",
     }
 
@@ -154,7 +150,7 @@ def labelled(tmp_path, **titles):
     ]  # fmt: skip
     for i, title in titles.items():
         rows[int(i[1:])]["title"] = title
-    return write_jsonl(tmp_path / "labels.jsonl", rows)
+    return write_rows(tmp_path / "labels.jsonl", rows)
 
 
 def test_label_files_may_have_a_column_of_titles(tmp_path):
@@ -175,7 +171,7 @@ def test_titles_come_from_the_data_where_labels_have_ids_alone(tmp_path, data):
         {"topic_id": f"t{i % 2}", "passage_id": f"p{1 + i % 3}", "label": str(i % 4), "run_id": i,
          "question": f"q{i}"} for i in range(24)
     ]  # fmt: skip
-    path = write_jsonl(tmp_path / "labels.jsonl", rows)
+    path = write_rows(tmp_path / "labels.jsonl", rows)
     given = DataConfig(passages=[data["passages"]])
     examples = read_examples(path, RelevanceJudge("lexical"), Problems(), data=given)
     titles = {item.ids["passage_id"]: item.inputs.get("title") for item in examples.items}
@@ -191,7 +187,7 @@ def test_a_sheet_for_people_shows_titles_where_there_are_some(run, data):
     assert {row["passage"]: row["title"] for row in rows} == {
         "It pulls the sea.": WITH, "Kelp bends.": "", "Wind blows.": "",
     }  # fmt: skip
-    write_jsonl(data["passages"], [{**row, "title": ""} for row in PASSAGES])
+    write_rows(data["passages"], [{**row, "title": ""} for row in PASSAGES])
     run("support")
     assert not any("title" in row for row in next_labels([data["out"]], 3, Problems()).rows)
 
@@ -208,7 +204,7 @@ def test_items_of_a_file_may_have_titles(server, tmp_path):
     about = {"topic_id": "t", "question": "q"}
     titles = enumerate(["T", "", None])
     rows = [{**about, "passage_id": f"i{i}", "passage": f"p{i}", "title": t} for i, t in titles]
-    path = write_jsonl(tmp_path / "items.jsonl", rows)
+    path = write_rows(tmp_path / "items.jsonl", rows)
     model = {"model": "openai/mock", "api_base": server.base_url}
     nj.run(program="items", items=path, judge="relevance", model=model, out=tmp_path / "out")
     asked = [input_of(request.body) for request in server.requests]
@@ -226,7 +222,7 @@ def labels_file(path, labels, **more):
         | {name: values[i] for name, values in more.items()}
         for i, label in enumerate(labels)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 

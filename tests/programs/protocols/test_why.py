@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows
 from mock_server import MockServer, input_of, schema_of
 from undigested import forget_digests
 
@@ -20,17 +21,11 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 COLLECTION, KEYPOINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
 SUPPORT = {
-    "program": "support",
-    "topics": COLLECTION / "topics.tsv",
-    "passages": COLLECTION / "passages.jsonl",
-    "runs": str(COLLECTION / "runs" / "thin.jsonl"),
-}
+    "program": "support", "topics": COLLECTION / "topics.tsv",
+    "passages": COLLECTION / "passages.jsonl", "runs": str(COLLECTION / "runs" / "thin.jsonl"),
+}  # fmt: skip
 NUGGETS = {**SUPPORT, "program": "nuggets", "nuggets": COLLECTION / "nuggets.jsonl"}
 WINDOW = "quotes that do not stand in the judged text"
-
-
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def answers(body):
@@ -75,7 +70,7 @@ def test_rows_say_why_and_it_is_scored_as_before(server, model, tmp_path):
     plain = nj.run(**SUPPORT, model=model, out=tmp_path / "plain", cache=False)
     why = nj.run(**SUPPORT, model=model, out=tmp_path / "why", cache=False, explain=True)
     assert [row.value for row in why.scores] == [row.value for row in plain.scores]
-    passages = {row["docid"]: row["text"] for row in rows(COLLECTION / "passages.jsonl")}
+    passages = {row["docid"]: row["text"] for row in read_rows(COLLECTION / "passages.jsonl")}
     cited = [row for row in why.judgements["support"] if row["citation"]]
     assert cited
     for row in cited:
@@ -179,14 +174,10 @@ def test_a_run_without_a_model_has_evidence_unless_told_otherwise(tmp_path):
 
 def test_each_program_shows_a_cell_with_its_words(tmp_path):
     nj.run(
-        program=["nuggets", "support", "keypoints"],
-        topics=COLLECTION / "topics.tsv",
-        passages=COLLECTION / "passages.jsonl",
-        nuggets=COLLECTION / "nuggets.jsonl",
-        keypoints=_points(tmp_path),
-        runs=str(COLLECTION / "runs"),
-        out=tmp_path / "out",
-    )
+        program=["nuggets", "support", "keypoints"], topics=COLLECTION / "topics.tsv",
+        passages=COLLECTION / "passages.jsonl", nuggets=COLLECTION / "nuggets.jsonl",
+        keypoints=_points(tmp_path), runs=str(COLLECTION / "runs"), out=tmp_path / "out",
+    )  # fmt: skip
     judgements = dict(find_first_quoted(tmp_path / "out"))
     assert list(judgements) == ["nuggets", "support", "keypoints"]
     assert judgements["support"].label in ("full", "partial")
@@ -195,11 +186,11 @@ def test_each_program_shows_a_cell_with_its_words(tmp_path):
     judgement = judgements["nuggets"]
     [text] = [
         row["answer_text"]
-        for row in rows(tmp_path / "out" / "assignments.jsonl")
+        for row in read_rows(tmp_path / "out" / "assignments.jsonl")
         if (row["run_id"], row["qid"]) == (judgement.run_id, judgement.topic_id)
     ]
     assert judgement.quoted[0].stands_in(text)
-    claims = [one for row in rows(tmp_path / "out" / "claims.jsonl") for one in row["claims"]]
+    claims = [one for row in read_rows(tmp_path / "out" / "claims.jsonl") for one in row["claims"]]
     assert all(("evidence" in one) == (one["label"] == "yes") for one in claims)
     assert {one["label"] for one in claims} == {"yes", "no"}
 
@@ -228,7 +219,7 @@ def test_ratings_keep_their_layout_and_their_quotes_stand_beside_them(tmp_path):
     )
     [rated] = result.judgements["ratings"]
     assert set(rated) == {"id", "docid", "rating"}
-    first, second = rows(tmp_path / "out" / "rating_evidence.jsonl")
+    first, second = read_rows(tmp_path / "out" / "rating_evidence.jsonl")
     assert (first["question_id"], first["label"]) == ("0", str(rated["rating"][0]))
     assert [each["quote"] for each in first["evidence"]] == ["The mill burned in 1904."]
     assert "evidence" not in second
@@ -293,16 +284,13 @@ def test_two_runs_with_and_without_reasons_are_compared(server, model, tmp_path)
 def test_results_of_older_versions_are_scored_with_their_quotes_as_text(tmp_path):
     out = tmp_path / "out"
     nj.run(
-        program="keypoints",
-        topics=KEYPOINTS / "topics.jsonl",
-        runs=str(KEYPOINTS / "answers"),
-        keypoints=KEYPOINTS / "keypoints.jsonl",
-        out=out,
-    )
+        program="keypoints", topics=KEYPOINTS / "topics.jsonl", runs=str(KEYPOINTS / "answers"),
+        keypoints=KEYPOINTS / "keypoints.jsonl", out=out,
+    )  # fmt: skip
     before = [(row.measure, row.value) for row in score_path(out, Problems())]
     old = tmp_path / "old"
     forget_digests(shutil.copytree(out, old))
-    written = rows(old / "entailments.jsonl")
+    written = read_rows(old / "entailments.jsonl")
     for row in written:
         row["evidence"] = row["evidence"][0]["quote"] if row["evidence"] else ""
     assert any(row["evidence"] for row in written)

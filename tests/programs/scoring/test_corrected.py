@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+from json_lines import read_rows, write_rows
 
 from nuggetjudge.programs.scoring.corrected import correct_scores
 from nuggetjudge.programs.scoring.score import score_path
@@ -15,13 +16,8 @@ NUGGETS = ("support", "partial_support", "not_support")
 CITATIONS = ("full", "partial", "none")
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def labels_file(path, rows):
-    return write(path, [{**row, "label": label} for row, label in rows])
+    return write_rows(path, [{**row, "label": label} for row, label in rows])
 
 
 def noisy(rng, label, scale, error=0.2):
@@ -46,8 +42,8 @@ class Nuggets:
                 for i, label in enumerate(labels):
                     ids = {"topic_id": topic, "run_id": run, "nugget_id": f"n{i}"}
                     self.rows.append((ids, label))
-        self.human_path = write(folder / "human.jsonl", self.human)
-        self.path = write(folder / "judged.jsonl", self.judged)
+        self.human_path = write_rows(folder / "human.jsonl", self.human)
+        self.path = write_rows(folder / "judged.jsonl", self.judged)
         rng.shuffle(self.rows)
         self.folder = folder
 
@@ -89,8 +85,8 @@ def support(tmp_path):
     """Human and judged support files."""
     rng = random.Random(4)
     pairs = [citations_of(rng, topic, run, 0.2) for topic in TOPICS for run in RUNS]
-    human = write(tmp_path / "human.jsonl", [pair[0] for pair in pairs])
-    return human, write(tmp_path / "judged.jsonl", [pair[1] for pair in pairs])
+    human = write_rows(tmp_path / "human.jsonl", [pair[0] for pair in pairs])
+    return human, write_rows(tmp_path / "judged.jsonl", [pair[1] for pair in pairs])
 
 
 def means(path):
@@ -127,7 +123,7 @@ def test_with_every_citation_labelled_each_score_is_that_of_people(support):
 def test_an_answer_that_a_run_did_not_give_counts_0(nuggets, tmp_path):
     some = [row for row in nuggets.judged if (row["run_id"], row["qid"]) != ("two", "t3")]
     truth = [row for row in nuggets.human if (row["run_id"], row["qid"]) != ("two", "t3")]
-    judged, human = write(tmp_path / "j.jsonl", some), write(tmp_path / "h.jsonl", truth)
+    judged, human = write_rows(tmp_path / "j.jsonl", some), write_rows(tmp_path / "h.jsonl", truth)
     scores = by_name(correct_scores(judged, human, Problems()))
     assert scores["two", "A"].corrected.value == pytest.approx(means(human)["two", "A"])
     assert (scores["two", "A"].n_topics, scores["two", "A"].n_labelled_topics) == (8, 7)
@@ -139,8 +135,8 @@ def test_a_topic_without_vital_nuggets_counts_in_a_alone(nuggets, tmp_path):
             if row["qid"] == "t0":
                 for nugget in row["nuggets"]:
                     nugget["importance"] = "okay"
-    judged, human = write(tmp_path / "j.jsonl", nuggets.judged), tmp_path / "h.jsonl"
-    write(human, nuggets.human)
+    judged, human = write_rows(tmp_path / "j.jsonl", nuggets.judged), tmp_path / "h.jsonl"
+    write_rows(human, nuggets.human)
     scores = by_name(correct_scores(judged, human, Problems()))
     assert scores["one", "V"].n_topics == 7
     assert scores["one", "A"].n_topics == 8
@@ -150,7 +146,7 @@ def test_a_topic_without_vital_nuggets_counts_in_a_alone(nuggets, tmp_path):
 def test_an_item_that_was_not_judged_is_no_0_and_its_label_counts(nuggets, tmp_path):
     for row in nuggets.judged[:6]:
         row["nuggets"][0]["assignment"] = None
-    judged = write(tmp_path / "j.jsonl", nuggets.judged)
+    judged = write_rows(tmp_path / "j.jsonl", nuggets.judged)
     scores = by_name(correct_scores(judged, nuggets.human_path, Problems()))
     truth = means(nuggets.human_path)
     assert scores["one", "A"].n_unjudged == 2
@@ -237,7 +233,7 @@ def test_labels_needed_are_no_fewer_than_are_wanted_or_than_there_are_items(nugg
     assert {score.needed.like_these for score in corrected.scores} == {20}
     few = [row for row in nuggets.judged if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
     truth = [row for row in nuggets.human if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
-    judged, human = write(tmp_path / "j.jsonl", few), write(tmp_path / "h.jsonl", truth)
+    judged, human = write_rows(tmp_path / "j.jsonl", few), write_rows(tmp_path / "h.jsonl", truth)
     scores = by_name(correct_scores(judged, human, Problems(), half_width=0.4))
     assert scores["two", "V"].needed.of_these == scores["two", "V"].n_items < 20
 
@@ -261,7 +257,7 @@ def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_
         for nugget in row["nuggets"]:
             sure = {"support": 0.1, "partial_support": 0.1, "not_support": 0.1}
             nugget["probabilities"] = sure | {nugget["assignment"]: 0.8}
-    judged = write(tmp_path / "j.jsonl", nuggets.judged)
+    judged = write_rows(tmp_path / "j.jsonl", nuggets.judged)
     corrected = correct_scores(judged, nuggets.labels(150), Problems())
     scores, plain = by_name(corrected), means(judged)
     assert plain["one", "V_strict_expected"] == pytest.approx(0.1 + 0.7 * plain["one", "V_strict"])
@@ -272,11 +268,11 @@ def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_
 
 def test_later_citations_count_only_where_they_have_labels(support, tmp_path):
     human, judged = support
-    rows = [json.loads(line) for line in human.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(human)
     for row in rows:
         for sentence in row["sentences"]:
             sentence["citations"] = sentence["citations"][:1]
-    first = write(tmp_path / "first.jsonl", rows)
+    first = write_rows(tmp_path / "first.jsonl", rows)
     scores = by_name(correct_scores(judged, first, Problems()))
     assert {measure for _, measure in scores} == {
         "support_precision", "support_recall", "support_precision_hard", "support_recall_hard",
@@ -291,15 +287,13 @@ def results(nuggets, without_bank=()):
     folder = nuggets.folder / "results"
     folder.mkdir()
     judged = [r for r in nuggets.judged if (r["run_id"], r["qid"]) not in without_bank]
-    write(folder / "assignments.jsonl", judged)
+    write_rows(folder / "assignments.jsonl", judged)
     manifest = {
-        "config": {"program": ["nuggets"]},
-        "data": {"topic_ids": TOPICS, "run_ids": list(RUNS)},
-        "cells_without_bank": [list(cell) for cell in without_bank],
-        "topics_without_nuggets": [],
+        "config": {"program": ["nuggets"]}, "data": {"topic_ids": TOPICS, "run_ids": list(RUNS)},
+        "cells_without_bank": [list(cell) for cell in without_bank], "topics_without_nuggets": [],
         **{"fingerprint": "", "unjudged": {}, "judged": {}, "share_missing": 0.0},
         "limit_reached": None,
-    }
+    }  # fmt: skip
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return folder
 
@@ -319,7 +313,7 @@ def test_a_topic_without_a_nugget_list_is_not_judged_and_not_0(nuggets):
     labels = labels_file(nuggets.folder / "l.jsonl", rows)
     score = correct_scores(folder, labels, Problems(), measures=["A"]).scores[0]
     human = [row for row in nuggets.human if row["qid"] != "t7"]
-    truth = means(write(nuggets.folder / "h.jsonl", human))[score.run_id, "A"]
+    truth = means(write_rows(nuggets.folder / "h.jsonl", human))[score.run_id, "A"]
     assert score.corrected.value == pytest.approx(truth)
     assert (score.n_topics, score.n_labelled_topics, score.n_unjudged) == (8, 7, 1)
     assert score.corrected.of_these.low is None
@@ -362,7 +356,7 @@ def test_passages_without_a_grade_are_items_that_were_not_judged(tmp_path):
         {"topic_id": t, "passage_id": d, "grade": None if d == "d3" else int(g)}
         for t, _, d, g in rows
     ]
-    path = write(tmp_path / "relevance.jsonl", written)
+    path = write_rows(tmp_path / "relevance.jsonl", written)
     score = by_name(correct_scores(path, labels, Problems()))["all", "mean_gain"]
     assert (score.n_items, score.n_unjudged, score.n_labels) == (240, 8, 240)
     grades = [int(line.split()[3]) / 3 for line in labels.read_text(encoding="utf-8").splitlines()]
@@ -454,7 +448,7 @@ def test_a_run_that_errs_in_its_own_way_has_a_warning(nuggets, tmp_path):
         if row["run_id"] == "three":
             for nugget in row["nuggets"]:
                 nugget["assignment"] = "not_support"
-    judged = write(tmp_path / "j.jsonl", nuggets.judged)
+    judged = write_rows(tmp_path / "j.jsonl", nuggets.judged)
     scores = by_name(correct_scores(judged, nuggets.human_path, Problems(), measures=["A_strict"]))
     assert "error rates of all runs" in scores["three", "A_strict"].warnings[0]
 
@@ -463,7 +457,7 @@ def test_labels_of_runs_that_were_not_judged_are_left_out_and_mentioned(nuggets,
     judged = [row for row in nuggets.judged if row["run_id"] != "two"]
     problems = Problems()
     corrected = correct_scores(
-        write(tmp_path / "j.jsonl", judged), nuggets.human_path, problems, measures=["A"]
+        write_rows(tmp_path / "j.jsonl", judged), nuggets.human_path, problems, measures=["A"]
     )
     assert {score.run_id for score in corrected.scores} == {"one", "three"}
     assert problems.counts()["other_runs"] == 1
@@ -479,7 +473,7 @@ def test_runs_are_matched_with_their_team_prefix(nuggets, tmp_path):
 
 def test_where_chooses_labels(nuggets, tmp_path):
     rows = [({**ids, "round": i % 3}, label) for i, (ids, label) in enumerate(nuggets.rows)]
-    labels = write(
+    labels = write_rows(
         tmp_path / "l.jsonl",
         [{**ids, "round": str(ids["round"]), "label": label} for ids, label in rows],
     )

@@ -6,6 +6,7 @@ import random
 import warnings
 
 import pytest
+from json_lines import read_rows, write_rows
 from mock_server import MockServer, input_of
 from models_by_name import demo_of, models_that_say
 
@@ -21,8 +22,6 @@ from nuggetjudge.programs.scoring.score import label_counts
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 IDS = ("topic_id", "run_id", "sentence_id", "passage_id")
-
-
 LABELS = ("none", "partial", "full")
 
 
@@ -46,9 +45,7 @@ def human_labels_judged(tmp_path):
 
 def cells_of(human_labels_judged):
     """The ids of each judged citation."""
-    answers = [
-        json.loads(line) for line in human_labels_judged.read_text(encoding="utf-8").splitlines()
-    ]
+    answers = read_rows(human_labels_judged)
     for answer in answers:
         for i, sentence in enumerate(answer["sentences"]):
             ids = answer["topic_id"], answer["run_id"], str(i), sentence["citations"][0]["docid"]
@@ -108,7 +105,7 @@ def rows_of(human_labels_judged, chosen_by):
 
 
 def used(human_labels_judged, path, rows, where=None):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     problems = Problems()
     _, labels = human_labels(human_labels_judged, path, problems, where or {})
     return sum(label is not None for label in labels), problems.counts().get("not_random", 0)
@@ -150,7 +147,7 @@ def test_labels_of_citations_that_were_not_judged_are_left_out_and_counted(
     sheet = tmp_path / "labels.jsonl"
     rows = rows_of(human_labels_judged, [None] * 30)
     later = [{**row, "passage_id": "later"} for row in rows[:2]]
-    sheet.write_text("".join(json.dumps(row) + "\n" for row in rows + later), encoding="utf-8")
+    write_rows(sheet, rows + later)
     problems = Problems()
     _, labels = human_labels(human_labels_judged, sheet, problems, {})
     assert sum(label is not None for label in labels) == 30
@@ -179,8 +176,6 @@ question: Is it kind?
 inputs: {text: a text}
 labels: {no: 0, yes: 1}
 """
-
-
 SAID = "same label"
 
 
@@ -192,15 +187,12 @@ def items(tmp_path):
     def made(n, server):
         path = tmp_path / f"items-{n}.jsonl"
         rows = [{"topic_id": f"t{i}", "run_id": "r", "text": f"text {i}"} for i in range(n)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_rows(path, rows)
         return {
-            "program": "items",
-            "items": path,
-            "judge": tmp_path / "tone.yaml",
+            "program": "items", "items": path, "judge": tmp_path / "tone.yaml",
             "model": {"model": "hosted_vllm/mock", "api_base": server.base_url},
-            "cache": tmp_path / "cache",
-            "out": tmp_path / f"out-{n}",
-        }
+            "cache": tmp_path / "cache", "out": tmp_path / f"out-{n}",
+        }  # fmt: skip
 
     return made
 
@@ -261,8 +253,6 @@ def test_a_dead_member_of_a_jury_is_said(tmp_path):
 
 # Corrected scores of a few items, counted by hand: what a label stands for, and who is warned.
 GAINS = {"bad": 0.0, "good": 1.0}
-
-
 LETTERS = {"b": "bad", "g": "good", "-": None}
 
 

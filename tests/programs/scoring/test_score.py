@@ -36,13 +36,9 @@ def result(tmp_path):
     nugget = {"text": "The moon pulls the sea", "importance": "vital"}
     (tmp_path / "bank.jsonl").write_text(rows({"qid": "t1", "query": "-", "nuggets": [nugget]}))
     return nj.run(
-        program="nuggets",
-        topics=tmp_path / "topics.tsv",
-        runs=str(tmp_path / "runs.jsonl"),
-        nuggets=tmp_path / "bank.jsonl",
-        out=tmp_path / "out",
-        limit=1,
-    )
+        program="nuggets", topics=tmp_path / "topics.tsv", runs=str(tmp_path / "runs.jsonl"),
+        nuggets=tmp_path / "bank.jsonl", out=tmp_path / "out", limit=1,
+    )  # fmt: skip
 
 
 def test_a_run_without_an_answer_to_any_topic_has_0_in_the_run_and_when_scored_again(result):
@@ -103,13 +99,11 @@ def folder(tmp_path):
     for name, text in put.items():
         (tmp_path / name).write_text(text)
     return nj.run(
-        program="nuggets,support",
-        topics=tmp_path / "topics.tsv",
+        program="nuggets,support", topics=tmp_path / "topics.tsv",
         runs=[str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")],
-        passages=tmp_path / "passages.jsonl",
-        nuggets=tmp_path / "bank.jsonl",
+        passages=tmp_path / "passages.jsonl", nuggets=tmp_path / "bank.jsonl",
         out=tmp_path / "out",
-    ).folder
+    ).folder  # fmt: skip
 
 
 def test_the_topics_of_a_measure_are_those_on_which_it_means_something(folder):
@@ -180,11 +174,7 @@ def test_a_topic_without_a_value_counts_where_something_is_missing_or_bounds_are
 
 # Result files that somebody edited: `file:line` and what was wanted, never another number.
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-
-
 COLLECTION, POINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
-
-
 SUMMARIES = EXAMPLES / "summaries"
 
 

@@ -55,21 +55,14 @@ class Session:
         n = {"bank": len(self.topics), "verify": 2 * len(self.points)}.get(self.view, 0)
         return {
             "kind": self.view if self.view in ("bank", "verify") else "support",
-            "condition": "from_scratch",
-            "against_judge": self.is_against_judge,
+            "condition": "from_scratch", "against_judge": self.is_against_judge,
             "annotator": "(coordinator)" if self.view == "progress" else "eve",
             "is_coordinator": self.view == "progress",
-            "scale": YES_NO if self.view == "verify" else self.scale,
-            "cannot_tell": "0",
-            "question": "How far does the passage support the sentence?",
-            "inputs": [],
-            "guidelines": "",
-            "practice": [],
-            "fingerprint": "f",
-            "views": [self.view],
-            "n": n,
+            "scale": YES_NO if self.view == "verify" else self.scale, "cannot_tell": "0",
+            "question": "How far does the passage support the sentence?", "inputs": [],
+            "guidelines": "", "practice": [], "fingerprint": "f", "views": [self.view], "n": n,
             "progress": {"done": 0, "total": n, "active_ms": 0},
-        }
+        }  # fmt: skip
 
     def next(self, _: dict[str, str]) -> Any:
         return {"n": self._open()}
@@ -94,13 +87,11 @@ class Session:
         start = {f"n{i}": fact for i, fact in enumerate(facts)}
         rows = [
             {
-                "id": one.nugget.id,
-                "text": one.nugget.text,
-                "importance": one.nugget.importance,
+                "id": one.nugget.id, "text": one.nugget.text, "importance": one.nugget.importance,
                 "from": [{"id": root, "text": start[root]} for root in one.roots],
             }
             for one in edited.nuggets.values()
-        ]
+        ]  # fmt: skip
         row = {"n": n, "item": f"bank {n}", "topic_id": f"t{n}"}
         return {**row, "question": question, "nuggets": rows, "passages": passages}
 
@@ -142,15 +133,10 @@ class Session:
         n = int(query["n"])
         verdict = done.get(f"c{n}")
         return {
-            **self.disputes[n],
-            "n": n,
-            "item": f"dispute {n}",
-            "at": n,
-            "total": total,
-            "next": n + 1 if n + 1 < total else None,
-            "previous": n - 1 if n else None,
+            **self.disputes[n], "n": n, "item": f"dispute {n}", "at": n, "total": total,
+            "next": n + 1 if n + 1 < total else None, "previous": n - 1 if n else None,
             "verdict": verdict and {"label": verdict.label, "rationale": verdict.rationale},
-        }
+        }  # fmt: skip
 
     def reveal(self, query: dict[str, str]) -> Any:
         n = int(query["n"])

@@ -30,10 +30,8 @@ def test_a_verdict_is_given_by_keys_and_only_then_names_are_told(opened, session
     answers = []
     it.page.on("response", lambda one: answers.append(one.url))
     assert [one.split("\n")[0] for one in it.page.locator(".sources li").all_inner_texts()] == [
-        "A",
-        "B",
-        "C",
-    ]
+        "A", "B", "C",
+    ]  # fmt: skip
     for hidden in ("ada", "bob", "judge was", "the judge"):
         assert hidden not in it.text(".sources"), hidden
     it.press("Enter")

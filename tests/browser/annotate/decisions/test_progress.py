@@ -7,29 +7,19 @@ from browser.annotate.decisions.session import Session
 from browser.hostile import NAMES, TEXTS, shown
 
 NOTHING = {
-    "measures": [],
-    "reason": "no item that was drawn at random has a label yet",
-    "agreement": None,
-    "people": [],
-    "sessions": [{"annotator": "ada", "done": 0, "total": 120, "active_ms": 0}],
-    "of_labels": 0,
-}
+    "measures": [], "reason": "no item that was drawn at random has a label yet",
+    "agreement": None, "people": [],
+    "sessions": [{"annotator": "ada", "done": 0, "total": 120, "active_ms": 0}], "of_labels": 0,
+}  # fmt: skip
 
 
 def score(run, measure, at, **more):
     return {
-        "run": run,
-        "measure": measure,
-        "judged": at,
-        "corrected": at - 0.05,
-        "sequence": [at - 0.2, at + 0.1],
-        "fixed": [at - 0.12, at + 0.02],
-        "n_labels": 80,
-        "needed": {"of_these": 140, "least_half_width": 0.06},
-        "reason": None,
-        "warnings": [],
+        "run": run, "measure": measure, "judged": at, "corrected": at - 0.05,
+        "sequence": [at - 0.2, at + 0.1], "fixed": [at - 0.12, at + 0.02], "n_labels": 80,
+        "needed": {"of_these": 140, "least_half_width": 0.06}, "reason": None, "warnings": [],
         **more,
-    }
+    }  # fmt: skip
 
 
 SHARE = {"n_of": 3, "n": 8, "value": 0.375, "low": 0.085, "high": 0.755}

@@ -20,17 +20,12 @@ def mortal(tmp_path):
     """`mortal()`: a new server over the same folder; (pid, link)."""
     rows = [
         {
-            "topic_id": f"t{i % 10}",
-            "run_id": "r",
-            "sentence_id": str(i),
-            "passage_id": "p",
-            "label": ("none", "partial", "full")[i % 3],
-            "question": f"question {i % 10}",
-            "sentence": f"sentence {i}",
-            "passage": f"passage {i}",
+            "topic_id": f"t{i % 10}", "run_id": "r", "sentence_id": str(i), "passage_id": "p",
+            "label": ("none", "partial", "full")[i % 3], "question": f"question {i % 10}",
+            "sentence": f"sentence {i}", "passage": f"passage {i}",
         }
         for i in range(N + 20)
-    ]
+    ]  # fmt: skip
     judged = tmp_path / "judged.jsonl"
     judged.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     command = [sys.executable, Path(__file__).with_name("mortal.py"), judged]

@@ -114,11 +114,8 @@ def test_facts_are_edited_by_keys_alone_from_the_start_page(site_of, open_site, 
     it.settled()
     assert it.page.locator(".fact").count() == n
     assert [one.get("op", one["do"]) for one in site.events()] == [
-        "delete",
-        "delete",
-        "undo",
-        "add",
-    ]
+        "delete", "delete", "undo", "add",
+    ]  # fmt: skip
     assert axe(it) == []
     assert it.logged == []
 

@@ -4,11 +4,9 @@ from browser.annotate.whole.conftest import judge
 from labelling import Server
 
 SHOWN = {
-    "ann": ".reading",
-    "bob": ".reading",
-    "judy": ".sources li",
+    "ann": ".reading", "bob": ".reading", "judy": ".sources li",
     "(coordinator)": "[aria-label=People] tbody tr",
-}
+}  # fmt: skip
 
 
 def watched(page):

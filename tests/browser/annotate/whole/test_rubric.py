@@ -23,13 +23,9 @@ def graded(home):
     (home / "rubrics.jsonl").write_text(lines, "utf-8")
     (run,) = (KEYPOINTS / "answers").glob("thorough*")
     given = (
-        "--topics",
-        KEYPOINTS / "topics.jsonl",
-        "--set",
-        "data.rubrics=rubrics.jsonl",
-        "--runs",
+        "--topics", KEYPOINTS / "topics.jsonl", "--set", "data.rubrics=rubrics.jsonl", "--runs",
         run,
-    )
+    )  # fmt: skip
     judge("run", "rubric", *given, "--model", "lexical", "--out", "results", cwd=home)
     return home / "results"
 

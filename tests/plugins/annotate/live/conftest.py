@@ -1,11 +1,11 @@
 """Judged nuggets of three runs, and people who label them in blocks of a topic."""
 
-import json
 import random
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.plugins.annotate.live.judged import read_judged
 from nuggetjudge.plugins.annotate.store.events import Label, Skip, Verdict
@@ -34,23 +34,17 @@ class World:
                     self.human[topic, run, f"n{i}"] = label
                     nuggets.append(
                         {
-                            "id": f"n{i}",
-                            "text": f"fact {i}",
-                            "importance": "vital" if i < 8 else "okay",
-                            "assignment": judged,
+                            "id": f"n{i}", "text": f"fact {i}",
+                            "importance": "vital" if i < 8 else "okay", "assignment": judged,
                         }
-                    )
+                    )  # fmt: skip
                 rows.append(
                     {
-                        "qid": topic,
-                        "query": "q",
-                        "run_id": run,
-                        "answer_text": "a",
-                        "response_length": 1,
-                        "nuggets": nuggets,
+                        "qid": topic, "query": "q", "run_id": run, "answer_text": "a",
+                        "response_length": 1, "nuggets": nuggets,
                     }
-                )
-        self.path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+                )  # fmt: skip
+        write_rows(self.path, rows)
         by_topic = {topic: [c for c in self.human if c[0] == topic] for topic in topics}
         for cells in by_topic.values():
             rng.shuffle(cells)

@@ -6,6 +6,7 @@ import os
 
 import pytest
 from given_labels import cell, keep, label, new_id
+from json_lines import read_rows, write_rows
 from processes import JUDGE, run
 
 import nuggetjudge as nj
@@ -132,7 +133,7 @@ def test_texts_in_an_export_are_those_of_the_results(support, judged, labels, tm
     _, task = support
     out = tmp_path / "human.jsonl"
     export(labels, out, Problems())
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    rows = read_rows(out)
     for row in rows:
         cell = tuple(row[name] for name in task.key_names)
         assert {name: row[name] for name in ("question", "sentence", "passage")} == {
@@ -146,7 +147,7 @@ def test_adjudicated_labels_are_read_without_a_majority_to_take(support, judged,
     exported = export(labels, out, Problems(), labels_as="adjudicated")
     both = given["ann"].keys() & given["bo"].keys()
     assert exported.n_open == sum(given["ann"][c] != given["bo"][c] for c in both) > 0
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    rows = read_rows(out)
     assert len(rows) == len({tuple(row[name] for name in task.key_names) for row in rows})
     in_topic = [row for row in rows if row["topic_id"] == "demo-bees"]
     n_judged = sum(cell[0] == "demo-bees" for cell in task.cells)
@@ -213,7 +214,7 @@ def test_a_label_file_of_others_is_exported_beside_the_labels_here(support, judg
     names = ("topic_id", "run_id", "sentence_id", "passage_id")
     rows = [dict(zip(names, c, strict=True)) | {"label": truth[c], "annotator": "Cy B."}
             for c in cells]  # fmt: skip
-    other.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(other, rows)
     (done,) = import_labels([other], labels, Problems())
     assert done.n_new == 5
     exported = export(labels, labels.parent / "all.jsonl", Problems())
@@ -225,7 +226,7 @@ def test_a_label_file_of_others_is_exported_beside_the_labels_here(support, judg
 def test_real_support_labels_go_round(shared_data, tmp_path):
     """TREC 2024: people's labels under two conditions, imported and exported, are all there."""
     source = shared_data / "rag24_support" / "pairs.jsonl"
-    rows = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+    rows = read_rows(source)
     first = tmp_path / "pairs.jsonl"
     first.write_text("".join(f"{json.dumps(r)}\n" for r in rows if not r["citation_idx"]), "utf-8")
     (person,) = import_labels([first], tmp_path / "labels", Problems())
@@ -265,7 +266,7 @@ def test_real_labels_with_their_texts_are_read_by_what_the_four_commands_call(
         more = {"passage": texts[row["docid"]]}
         rows.append(dict(zip(names, ids, strict=True)) | shown | more)
     judged = tmp_path / "judged.jsonl"
-    judged.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    write_rows(judged, rows)
     labels = tmp_path / "labels"
     labels.mkdir()
     given, _ = people_label(labels, judged, "support", truth, 300)
@@ -285,11 +286,6 @@ def test_real_labels_with_their_texts_are_read_by_what_the_four_commands_call(
 
 # Labels from elsewhere stand beside the journals, once each, under the names of who gave them.
 NAMES = ("topic_id", "run_id", "sentence_id", "passage_id")
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def row(value, n=0, **more):
@@ -318,19 +314,19 @@ def test_an_export_of_another_machine_comes_in_as_it_was(labels, tmp_path):
 
 
 def test_what_is_imported_again_is_there_once_and_a_changed_label_takes_its_place(labels, tmp_path):
-    file = write(
+    file = write_rows(
         tmp_path / "a.jsonl", [row("full", annotator="bo"), row("none", 1, annotator="bo")]
     )
     assert import_labels([file], labels, Problems())[0].n_new == 2
     assert import_labels([file], labels, Problems())[0].n_new == 0
-    write(file, [row("partial", annotator="bo")])
+    write_rows(file, [row("partial", annotator="bo")])
     assert import_labels([file], labels, Problems())[0].n_new == 1
     assert labels_by_person(labels) == {"bo": {cell(0): "partial", cell(1): "none"}}
     assert (labels / "imported" / "bo.events.jsonl").read_bytes().count(b"\n") == 3
 
 
 def test_labels_of_no_annotator_are_of_one_who_is_called_as_the_file(labels, tmp_path):
-    import_labels([write(tmp_path / "site-2.jsonl", [row("full")])], labels, Problems())
+    import_labels([write_rows(tmp_path / "site-2.jsonl", [row("full")])], labels, Problems())
     assert labels_by_person(labels) == {"site-2": {cell(0): "full"}}
 
 
@@ -338,14 +334,14 @@ def test_other_layouts_come_in_too(labels, tmp_path):
     path = tmp_path / "assigned.jsonl"
     nuggets = [{"id": "n1", "text": "a", "importance": "vital", "assignment": "support"}]
     answer = {"qid": "t1", "query": "q", "run_id": "r", "answer_text": "a", "response_length": 1}
-    write(path, [answer | {"nuggets": nuggets}])
+    write_rows(path, [answer | {"nuggets": nuggets}])
     import_labels([path], labels, Problems())
     assert labels_by_person(labels, "nuggets") == {"assigned": {("t1", "r", "n1"): "support"}}
 
 
 def test_a_label_that_was_given_here_stands_before_an_imported_one(labels, tmp_path):
     keep(labels, "ann", label("full", cell(0)))
-    file = write(tmp_path / "a.jsonl", [row("none", annotator="ann"),
+    file = write_rows(tmp_path / "a.jsonl", [row("none", annotator="ann"),
                                         row("none", 1, annotator="ann")])  # fmt: skip
     import_labels([file], labels, Problems())
     assert labels_by_person(labels) == {"ann": {cell(0): "full", cell(1): "none"}}
@@ -363,14 +359,16 @@ def test_a_label_that_was_given_here_stands_before_an_imported_one(labels, tmp_p
 def test_conditions_are_read_and_kept_apart(labels, tmp_path):
     rows = [row("full", annotator="bo", condition="from-scratch"),
             row("none", 1, annotator="bo", condition="post_edited")]  # fmt: skip
-    file = write(tmp_path / "a.jsonl", rows)
+    file = write_rows(tmp_path / "a.jsonl", rows)
     import_labels([file], labels, Problems())
     with pytest.raises(InputError, match="never mixed"):
         export(labels, tmp_path / "out.csv", Problems())
     export(labels, tmp_path / "out.csv", Problems(), condition="post_edit")
     with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as stream:
         assert [one["sentence_id"] for one in csv.DictReader(stream)] == ["1"]
-    write(file, [row("full", annotator="bo", condition="blind"), row("none", 1, annotator="cy")])
+    write_rows(
+        file, [row("full", annotator="bo", condition="blind"), row("none", 1, annotator="cy")]
+    )
     with pytest.raises(InputError, match=r"a\.jsonl:1: condition is 'blind', wanted"):
         import_labels([file], labels, Problems())
     import_labels([file], labels, Problems(), condition="from_scratch")
@@ -388,9 +386,9 @@ def test_conditions_are_read_and_kept_apart(labels, tmp_path):
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_and_nothing_of_it_stays(rows, wanted, labels, tmp_path):
-    good = write(tmp_path / "good.jsonl", [row("full", 5, annotator="a")])
+    good = write_rows(tmp_path / "good.jsonl", [row("full", 5, annotator="a")])
     with pytest.raises(InputError, match=wanted):
-        import_labels([good, write(tmp_path / "bad.jsonl", rows)], labels, Problems())
+        import_labels([good, write_rows(tmp_path / "bad.jsonl", rows)], labels, Problems())
     assert not labels.exists()
 
 
@@ -398,12 +396,12 @@ def test_a_time_that_no_label_can_take_is_said_and_a_wrong_repeat_is_refused(lab
     """Stored, it made the pages of that person and of the coordinator fail."""
     rows = [row("full", annotator="bo", seconds=1e30), row("none", 1, annotator="bo", seconds=2)]
     problems = Problems()
-    import_labels([write(tmp_path / "a.jsonl", rows)], labels, problems)
+    import_labels([write_rows(tmp_path / "a.jsonl", rows)], labels, problems)
     (bo,) = list_people(labels)
     assert [one.active_ms for one in bo.state().labels()] == [0, 2000]
     (said,) = [one.what for one in problems]
     assert "seconds are 1e+30, wanted at most 1,000,000; not used" in said
-    wrong = write(tmp_path / "b.jsonl", [row("full", 2, annotator="bo", repeat=-1)])
+    wrong = write_rows(tmp_path / "b.jsonl", [row("full", 2, annotator="bo", repeat=-1)])
     with pytest.raises(InputError, match=r"b\.jsonl:1: repeat is -1, wanted 0 or more"):
         import_labels([wrong], labels, problems)
 
@@ -419,8 +417,10 @@ def test_a_name_that_is_no_journals_name_is_made_fit_and_stays_its_own():
 def test_labels_of_two_kinds_are_counted_apart(labels, tmp_path):
     nugget = {"topic_id": "t1", "run_id": "r", "nugget_id": "n1", "label": "support"}
     files = [
-        write(tmp_path / "a.jsonl", [row("full", annotator="bo"), row("none", 1, annotator="bo")]),
-        write(tmp_path / "b.jsonl", [nugget | {"annotator": "bo"}]),
+        write_rows(
+            tmp_path / "a.jsonl", [row("full", annotator="bo"), row("none", 1, annotator="bo")]
+        ),
+        write_rows(tmp_path / "b.jsonl", [nugget | {"annotator": "bo"}]),
     ]
     imported = import_labels(files, labels, Problems())
     assert [(one.kind, one.n, one.n_new) for one in imported] == [

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from given_labels import cell, clear, flag, keep, label, undo, verdict
+from json_lines import read_rows, write_rows
 
 from nuggetjudge.calibration.examples import item_lines
 from nuggetjudge.plugins.annotate.out.exporting import export, summary
@@ -27,7 +28,7 @@ def exported(labels, name="out.jsonl", **options):
     if out.suffix == ".csv":
         with out.open(encoding="utf-8-sig", newline="") as stream:
             return report, list(csv.DictReader(stream))
-    return report, [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    return report, read_rows(out)
 
 
 def by_sentence(rows):
@@ -63,20 +64,12 @@ def test_a_row_says_how_the_label_came_about(labels):
     keep(labels, "ann", given, flag("", cell(0)))
     _, (row,) = exported(labels)
     assert row == {
-        "topic_id": "t1",
-        "run_id": "run1",
-        "sentence_id": "0",
-        "passage_id": "p1",
-        "label": "full",
-        "annotator": "ann",
-        "rationale": "=as it says",
-        "condition": "from_scratch",
-        "chosen_by": "margin",
-        "probability": 0.25,
-        "seconds": 7.4,
+        "topic_id": "t1", "run_id": "run1", "sentence_id": "0", "passage_id": "p1",
+        "label": "full", "annotator": "ann", "rationale": "=as it says",
+        "condition": "from_scratch", "chosen_by": "margin", "probability": 0.25, "seconds": 7.4,
         "spans": [{"of": "passage", "start": 3, "end": 9, "sha256": "0123456789abcdef"}],
         "flag": "flagged",
-    }
+    }  # fmt: skip
     _, (in_csv,) = exported(labels, "out.csv")
     assert json.loads(in_csv["spans"]) == row["spans"]
     assert in_csv["rationale"] == "'=as it says"  # no formula in a spreadsheet
@@ -104,12 +97,10 @@ def test_repeats_and_controls_stand_in_a_file_of_their_own(labels):
     report, rows = exported(labels)
     assert by_sentence(rows) == {("0", "ann"): "full"}
     assert report.n_checks == 3
-    checks = [json.loads(line) for line in report.checks.read_text("utf-8").splitlines()]
+    checks = read_rows(report.checks)
     assert [(r["sentence_id"], r["repeat"], r["is_control"], r["label"]) for r in checks] == [
-        ("0", 0, False, "full"),
-        ("0", 1, False, "none"),
-        ("1", 0, True, "none"),
-    ]
+        ("0", 0, False, "full"), ("0", 1, False, "none"), ("1", 0, True, "none"),
+    ]  # fmt: skip
     assert any("out.checks.jsonl: 3 rows" in line for line in summary(report))
 
 
@@ -156,14 +147,10 @@ def test_adjudicated_is_one_row_a_cell_the_verdict_before_the_majority(labels):
          verdict("none", cell(6)), verdict(None, cell(1)), undo())  # fmt: skip
     report, rows = exported(labels, labels_as="adjudicated")
     assert {int(r["sentence_id"]): (r["label"], r["decided_by"]) for r in rows} == {
-        0: ("full", "unanimous"),
-        1: ("full", "majority"),
-        2: (None, "open"),
-        3: ("partial", "verdict"),
-        4: ("none", "one"),
-        5: (None, "cannot_tell"),
+        0: ("full", "unanimous"), 1: ("full", "majority"), 2: (None, "open"),
+        3: ("partial", "verdict"), 4: ("none", "one"), 5: (None, "cannot_tell"),
         6: ("none", "verdict"),
-    }
+    }  # fmt: skip
     assert report.n_open == 1
     assert any(
         line.startswith("1 of the items without a label") for line in summary(report, "adjudicated")
@@ -235,15 +222,10 @@ NAMES = ("topic_id", "run_id", "sentence_id", "passage_id")
 
 # As texts of an item: markup, a formula, control and bidi characters, NUL, quotes, half a pair.
 HOSTILE = [
-    "<script>alert(1)</script>",
-    '=HYPERLINK("http://x")',
-    'a "quoted", cell\r\nof two lines',
-    "null \x00 bell \x07 escape \x1b[31m",
-    "rtl \u202e and line \u2028 end",
-    "__proto__",
-    "'already quoted",
-    "x" * 31_000,
-]
+    "<script>alert(1)</script>", '=HYPERLINK("http://x")', 'a "quoted", cell\r\nof two lines',
+    "null \x00 bell \x07 escape \x1b[31m", "rtl \u202e and line \u2028 end", "__proto__",
+    "'already quoted", "x" * 31_000,
+]  # fmt: skip
 
 
 def judged_file(path, texts):
@@ -252,7 +234,7 @@ def judged_file(path, texts):
         | {"question": "q", "sentence": text, "passage": text, "label": "full"}
         for n, text in enumerate(texts)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -321,7 +303,7 @@ def test_results_that_are_named_are_used_wherever_they_were(labels, tmp_path):
     results = judged_file(tmp_path / "judged.jsonl", ["a", "b"])
     out, problems = tmp_path / "human.jsonl", Problems()
     export(labels, out, problems, results=[results])
-    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    rows = read_rows(out)
     assert [row["sentence"] for row in rows] == ["a", ""]
     assert [row.kind for row in problems] == ["other_items"]
     sourced_task(labels, judged_file(tmp_path / "others.jsonl", ["x"]))
@@ -349,7 +331,7 @@ def test_what_is_noted_is_of_each_kind_and_a_bad_note_is_named(labels, tmp_path)
 def test_labels_of_items_are_named_by_the_ids_of_their_results(labels, tmp_path):
     path = tmp_path / "labels.jsonl"
     rows = [{"topic_id": "t", "nugget_id": f"n{n}", "label": "-1"} for n in range(2)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     sourced_task(labels, path, "items")
     keep(labels, "ann", label("-1", ("t", "n0"), kind="items"))
     for name in ("out.csv", "out.jsonl"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.plugins.annotate.server.app import make_app
 from nuggetjudge.plugins.annotate.server.guards import GUARDS
@@ -30,20 +31,17 @@ def label_rows(n_topics: int = 4, n: int = 6) -> Iterator[dict[str, str]]:
     """Judged support, with texts; runs and labels have names that stand nowhere else."""
     for topic, item in itertools.product(range(n_topics), range(n)):
         yield {
-            "topic_id": f"t{topic}",
-            "run_id": f"secret-run-{item % 3}",
-            "sentence_id": str(item),
-            "passage_id": f"p{topic}-{item}",
-            "label": LABELS[(topic + item) % 3],
+            "topic_id": f"t{topic}", "run_id": f"secret-run-{item % 3}", "sentence_id": str(item),
+            "passage_id": f"p{topic}-{item}", "label": LABELS[(topic + item) % 3],
             "question": f"why is the sky of topic {topic} blue",
             "sentence": f"Sentence {item} says \U0001f30d e\u0301 something.",
             "passage": f"Passage {topic} {item} says it too.",
-        }
+        }  # fmt: skip
 
 
 def write_labels(path: Path, **sizes: int) -> Path:
     """The file of them."""
-    path.write_text("".join(json.dumps(row) + "\n" for row in label_rows(**sizes)), "utf-8")
+    write_rows(path, label_rows(**sizes))
     return path
 
 
@@ -136,13 +134,9 @@ def open_site(judged: Path, tmp_path: Path) -> Iterator[Any]:
         task = with_spans(task, spans) if spans is not None else task
         plan = {"n": 10} | plan
         work = open_labelling(
-            task,
-            tmp_path / "labels",
-            people,
-            Plan(**plan),
-            adjudicators=adjudicators,
+            task, tmp_path / "labels", people, Plan(**plan), adjudicators=adjudicators,
             against_judge=against_judge,
-        )
+        )  # fmt: skip
         sites.append(Site(work))
         return sites[-1]
 

@@ -10,11 +10,8 @@ from nuggetjudge.records.reading.problems import InputError
 from .conftest import LABELS, label_rows, page_event
 
 ASKED = (
-    "task",
-    "next",
-    "recent",
-    *(f"{name}?n={n}" for name in ("item", "answer") for n in (0, 3)),
-)
+    "task", "next", "recent", *(f"{name}?n={n}" for name in ("item", "answer") for n in (0, 3)),
+)  # fmt: skip
 
 
 def state_of(site, name="ann"):
@@ -32,24 +29,17 @@ def test_a_label_is_on_the_disk_when_it_is_answered_with_what_the_queue_knows(si
         page_event(client, 2, label="partial", rationale="so", active_ms=900, spans=spans, **lies)
     )
     assert answer.json() == {
-        "seq": 1,
-        "n": 3,
-        "progress": {"done": 1, "total": 10, "active_ms": 900},
-    }
+        "seq": 1, "n": 3, "progress": {"done": 1, "total": 10, "active_ms": 900},
+    }  # fmt: skip
     (label,) = state_of(site).labels()
     entry = site.work.sessions["ann"].entries[2]
     assert (label.cell, label.chosen_by, label.probability) == (
-        entry.cell,
-        entry.chosen_by,
-        entry.probability,
-    )
+        entry.cell, entry.chosen_by, entry.probability,
+    )  # fmt: skip
     assert (label.label, label.rationale, label.active_ms) == ("partial", "so", 900)
     assert (label.condition, label.shown, label.repeat, label.is_control) == (
-        "from_scratch",
-        None,
-        entry.repeat,
-        False,
-    )
+        "from_scratch", None, entry.repeat, False,
+    )  # fmt: skip
     assert label.kind == "support"
     assert label.guidelines_sha256 == site.work.task.guidelines_sha256
     assert [span.model_dump() for span in label.spans] == spans

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
+from json_lines import read_rows, write_rows
 
 import nuggetjudge as nj
 from nuggetjudge.plugins.annotate.server import guards
@@ -28,30 +29,17 @@ POINTS = [
     {"text": "The wall was opened", "spans": ["opened its\nwall"], "sources": ["d2", "d1", "d9"]},
     {"text": "Silt settles", "spans": ["Silt", "settles"]},
 ]
-
-
 DOCUMENTS = [
     {"topic_id": "t", "docid": "d1", "title": "Walls", "text": "They opened its\nwall \U0001f30a."},
     {"topic_id": "t", "docid": "d2", "text": "Silt settles."},
     {"topic_id": "other", "docid": "d9", "text": "Of another topic."},
 ]
-
-
 SAID = {"answer": [{"text": "Silt settles.", "citations": []}]}
-
-
 MARSH = Path(__file__).resolve().parents[4] / "examples" / "long2rag" / "documents.jsonl"
-
-
 SHOWN = {
     "d1": {"id": "d1", "title": "Walls", "text": DOCUMENTS[0]["text"]},
     "d2": {"id": "d2", "title": "", "text": "Silt settles."},
 }
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
 
 
 @pytest.fixture
@@ -59,8 +47,8 @@ def built(tmp_path):
     """Key points with their documents, as a build leaves them."""
     folder = tmp_path / "built"
     folder.mkdir()
-    write(folder / "keypoints.jsonl", [{"qid": "t", "query": "why", "key_points": POINTS}])
-    write(folder / "documents.jsonl", DOCUMENTS)
+    write_rows(folder / "keypoints.jsonl", [{"qid": "t", "query": "why", "key_points": POINTS}])
+    write_rows(folder / "documents.jsonl", DOCUMENTS)
     return folder
 
 
@@ -132,13 +120,19 @@ def test_documents_that_are_not_to_be_had_are_said_and_quotes_still_shown(
 
 def test_documents_of_a_run_are_those_that_it_read(tmp_path, built):
     """Key points given to a run, or found by it, name documents or passages of its inputs."""
-    rows = [json.loads(line) for line in MARSH.read_text("utf-8").splitlines()]
-    named = write(tmp_path / "named.jsonl", [one for one in rows if one["topic_id"] == "marsh"])
+    rows = read_rows(MARSH)
+    named = write_rows(
+        tmp_path / "named.jsonl", [one for one in rows if one["topic_id"] == "marsh"]
+    )
     topics = [{"id": "t", "text": "why"}, {"id": "marsh", "text": "how did the marsh change"}]
     data = {
-        "data.topics": write(tmp_path / "topics.jsonl", topics),
-        "data.runs": [write(tmp_path / "runs.jsonl", [{"topic_id": "t", "run_id": "r", **SAID}])],
-        "data.passages": [write(tmp_path / "passages.jsonl", [{"docid": "d9", "text": "It."}])],
+        "data.topics": write_rows(tmp_path / "topics.jsonl", topics),
+        "data.runs": [
+            write_rows(tmp_path / "runs.jsonl", [{"topic_id": "t", "run_id": "r", **SAID}])
+        ],
+        "data.passages": [
+            write_rows(tmp_path / "passages.jsonl", [{"docid": "d9", "text": "It."}])
+        ],
         "model": "lexical",
     }
 
@@ -174,7 +168,7 @@ NUGGETS = [
 def bank(open_site, tmp_path):
     """A site of one topic with three nuggets."""
     rows = [{"qid": "t", "query": "why", "nuggets": NUGGETS}]
-    return open_site(results=write(tmp_path / "nuggets.jsonl", rows), kind="bank")
+    return open_site(results=write_rows(tmp_path / "nuggets.jsonl", rows), kind="bank")
 
 
 def texts(client):
@@ -238,8 +232,6 @@ class Attack(NamedTuple):
 
 
 EVIL = "http://evil.example"
-
-
 ATTACKS = [
     Attack("another name for this machine", guards.names_us, 421,
            {"host": f"evil.example:{PORT}"}, "GET", "/api/task"),

@@ -21,16 +21,11 @@ def made_task(sizes=None, kind="support"):
         (topic, f"run{i % 3}", str(i), "p"): "none" for topic, n in sizes.items() for i in range(n)
     }
     return Task(
-        results=(),
-        kind=kind,
-        scale=SUPPORT_KIND.labels,
-        key_names=SUPPORT_KIND.key,
-        inputs=("sentence", "passage"),
-        cells=tuple(sorted(cells)),
-        guidelines="",
+        results=(), kind=kind, scale=SUPPORT_KIND.labels, key_names=SUPPORT_KIND.key,
+        inputs=("sentence", "passage"), cells=tuple(sorted(cells)), guidelines="",
         fingerprint="f",
         files=(LabelFile("support", SUPPORT_KIND.labels, cells, SUPPORT_KIND.key),),
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture

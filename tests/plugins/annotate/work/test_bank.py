@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from json_lines import write_rows
 
 import nuggetjudge as nj
 from nuggetjudge.plugins.annotate.store.events import BankEdit, Label, Undo
@@ -53,11 +54,8 @@ def test_each_edit_changes_what_it_names_and_lineage_is_kept():
     names = {one.nugget.text: name for name, one in bank.nuggets.items()}
     bank.edit(edit("merge", names["c two"], names["fact A"], texts=["both"]))
     assert shown(bank) == [
-        ("c one", ("c",)),
-        ("both", ("c", "a")),
-        ("fact d", ("d",)),
-        ("new", ()),
-    ]
+        ("c one", ("c",)), ("both", ("c", "a")), ("fact d", ("d",)), ("new", ()),
+    ]  # fmt: skip
     assert next(one for one in bank.nuggets.values() if one.roots == ("c", "a")).nugget.sources == (
         "pc",
         "pa",
@@ -69,11 +67,8 @@ def test_importance_comes_last_and_orders_the_bank():
     bank.edit(edit("importance", "a", importance="okay"))
     edited = bank.as_bank()
     assert [(one.id, one.importance) for one in edited.nuggets] == [
-        ("b", "vital"),
-        ("d", "vital"),
-        ("a", "okay"),
-        ("c", None),
-    ]
+        ("b", "vital"), ("d", "vital"), ("a", "okay"), ("c", None),
+    ]  # fmt: skip
     bank.edit(edit("edit", "a", texts=["A"]))  # wording mended: as important as before
     bank.edit(edit("merge", "b", "d", texts=["BD"]))
     by_text = {one.nugget.text: one.nugget.importance for one in bank.nuggets.values()}
@@ -187,13 +182,11 @@ def test_answers_become_the_sheet_that_a_build_reads(folder, tmp_path):
         "ann": [
             answered(one, "grounded", "yes"),
             answered(one, "key_point", "no", rationale="beside it"),
-            answered(other, "grounded", "yes"),
-            answered(other, "key_point", "yes"),
-            answered(third, "grounded", None),
-            answered(third, "key_point", "no", repeat=1),
+            answered(other, "grounded", "yes"), answered(other, "key_point", "yes"),
+            answered(third, "grounded", None), answered(third, "key_point", "no", repeat=1),
         ],
         "bob": [answered(other, "grounded", "yes")],
-    }
+    }  # fmt: skip
     rows = list(verification_rows(task.points, labels))
     path = tmp_path / "verification.csv"
     with path.open("w", newline="", encoding="utf-8") as stream:
@@ -236,7 +229,7 @@ def filled(path, rows, truth, which=("cascade", "random")):
         for row in rows
         if row["chosen_by"] in which
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in labelled), encoding="utf-8")
+    write_rows(path, labelled)
     return path
 
 

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 
 import pytest
+from json_lines import write_rows
 
 from nuggetjudge.plugins.annotate.store.events import Label
 from nuggetjudge.plugins.annotate.store.state import State
@@ -150,12 +151,9 @@ def test_another_seed_name_kind_or_condition_is_another_order(task):
     orders = [
         tuple(entry.cell for entry in firsts(make_queue(task, name, Plan(**plan))))
         for name, plan in (
-            ("ann", {}),
-            ("bob", {}),
-            ("ann", {"seed": 1}),
-            ("ann", {"condition": "post_edit"}),
+            ("ann", {}), ("bob", {}), ("ann", {"seed": 1}), ("ann", {"condition": "post_edit"}),
         )
-    ]
+    ]  # fmt: skip
     assert len(set(orders)) == len(orders)
     assert orders[0] == tuple(entry.cell for entry in firsts(make_queue(task, "ann", Plan())))
 
@@ -165,17 +163,15 @@ def judged(tmp_path):
     """12 topics x 4 nuggets; the judge is nearly undecided on the first nugget of each."""
     rows = [
         {
-            "topic_id": f"t{t}",
-            "run_id": "r",
-            "nugget_id": f"n{n}",
+            "topic_id": f"t{t}", "run_id": "r", "nugget_id": f"n{n}",
             "label": "support" if n % 2 else "not_support",
             "probabilities": {"support": p, "not_support": 1 - p},
         }
         for t in range(12)
         for n, p in enumerate((0.49, 0.99, 0.01, 0.98))
-    ]
+    ]  # fmt: skip
     path = tmp_path / "labels.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     return path
 
 
@@ -362,14 +358,12 @@ def test_conditions_repeats_controls_and_ones_own_items_are_left_out(task):
     given = states(
         ann={0: "full", 1: "full", 2: "full", 3: ("full", post), 4: "full"},
         bob={
-            0: ("none", post),
-            1: ("none", {"repeat": 1}),
-            2: ("none", post | {"is_control": True}),
-            3: ("none", post | {"is_control": True}),
+            0: ("none", post), 1: ("none", {"repeat": 1}),
+            2: ("none", post | {"is_control": True}), 3: ("none", post | {"is_control": True}),
             4: "none",
         },
         dan={4: "partial"},
-    )
+    )  # fmt: skip
     assert disputes(task, given, "dan") == []
     assert disputes(task, given, "dan", condition="post_edit") == []
     assert [one.n for one in disputes(task, given, "eve")] == [4]

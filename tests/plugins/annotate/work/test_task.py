@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from json_lines import write_rows
 
 import nuggetjudge as nj
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
@@ -223,11 +224,7 @@ def test_items_are_asked_what_their_judge_is_asked_with_its_definitions(tmp_path
 
 # What is chosen for labelling: a fair sample within topics, and the cells that tell most.
 TOPICS = np.repeat([0, 1, 2], [8, 4, 20])
-
-
 RUNS = np.arange(32) % 4
-
-
 NOTHING = {"margin": np.zeros(32)}
 
 
@@ -329,7 +326,7 @@ def test_nearly_equal_probabilities_are_asked_first(tmp_path):
         for i, p in enumerate(({"0": 0.1, "1": 0.9}, {"0": 0.45, "1": 0.55}, {"1": 0.7, "2": 0.3}))
     ]
     judged = tmp_path / "relevance.jsonl"
-    judged.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(judged, rows)
     (row,) = next_labels([judged], 1, Problems(), random_share=0).rows
     assert (row["passage_id"], row["chosen_by"]) == ("p1", "margin")
 
@@ -402,14 +399,9 @@ def test_real_judgements_are_spread_over_all_topics_and_most_runs(shared_data):
 
 # People and the judge read the same meaning of every label.
 JUDGES = {
-    "support": "support",
-    "nuggets": "assigner",
-    "ratings": "answerability",
-    "relevance": "relevance",
-    "keypoints": "entailment",
-    "rubric": "criterion",
-    NARRATIVES: "",
-}
+    "support": "support", "nuggets": "assigner", "ratings": "answerability",
+    "relevance": "relevance", "keypoints": "entailment", "rubric": "criterion", NARRATIVES: "",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", JUDGES)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.pages import faults as table
 from benchmarks.pages.shown import with_tables
+from json_lines import write_rows
 from mock_server import MockServer, Says, input_of
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -42,10 +43,8 @@ def test_the_windows_of_a_finished_run_are_the_base(judge, judged, tide_server):
     calls = {row["judge"]: row["calls"] for row in plan.rows}
     # Four nuggets for each of two answers, two a call; one by one; all four in a call of five.
     assert (calls["assigner base"], calls["assigner batch-1"], calls["assigner batch-5"]) == (
-        4,
-        8,
-        2,
-    )
+        4, 8, 2,
+    )  # fmt: skip
     assert tide_server.requests == []
     shown = judge("probe", judged, "--judge", "assigner", "--dry-run")
     assert "skipped batch-10: the same calls as batch-5 on these items" in shown.out
@@ -83,9 +82,7 @@ def test_items_judged_by_a_judge_of_ones_own_are_probed_from_their_folder(judge,
         {"topic_id": f"t{i % 2}", "question_id": f"q{i}", "claim": "tides rise", "source": text}
         for i, text in enumerate(["tides rise", "boats float"])
     ]
-    (tmp_path / "rows.jsonl").write_text(
-        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
-    )
+    write_rows(tmp_path / "rows.jsonl", rows)
     ran = judge("run", "items", "--items", "rows.jsonl", "--judge", "own.yaml", "--out", "own")
     assert ran.code == 0, ran.err
     one, other = (
@@ -118,15 +115,9 @@ def test_labels_by_condition_are_files_that_compare_reads(judge, judged, tide_se
 
     tide_server.brain = stricter_without_a_schema
     ask = [
-        "probe",
-        judged,
-        "--judge",
-        "support",
-        "--conditions",
-        "schema",
-        "--set",
+        "probe", judged, "--judge", "support", "--conditions", "schema", "--set",
         "run.cache=fresh",
-    ]
+    ]  # fmt: skip
     ran = judge(*ask, "--out", "probed", "--set", "models.default.reasks=0")
     assert ran.code == 3
     assert "schema-none: 6 calls, no reply schema is sent" in ran.err
@@ -222,8 +213,6 @@ def test_the_page_shows_what_its_commands_print(judge):
 
 # `judge probe --faults` as a user runs it: on all judges of a folder, into files to read.
 EXAMPLES = ROOT / "examples"
-
-
 PAGE = (ROOT / "docs" / "trust" / "faults.md").read_text(encoding="utf-8")
 
 
@@ -301,11 +290,8 @@ def test_another_model_is_shown_beside_the_lexical_judge(judge, demo, tide_serve
 
 def test_a_limit_ends_the_asking_and_is_no_detection(judge, demo, tide_server):
     model = [
-        "--model",
-        "hosted_vllm/mock",
-        "--set",
-        f"models.default.api_base={tide_server.base_url}",
-    ]
+        "--model", "hosted_vllm/mock", "--set", f"models.default.api_base={tide_server.base_url}",
+    ]  # fmt: skip
     tide_server.brain = lambda body: {"verdict": "full"}
     limited = ["--judge", "support", "--set", "run.max_calls=3", "--sample", 5, "--json"]
     ran = judge("probe", demo, "--faults", *model, *limited)
@@ -319,11 +305,9 @@ def test_a_limit_ends_the_asking_and_is_no_detection(judge, demo, tide_server):
 def test_key_points_reports_and_items_of_ones_own_are_tested_as_far_as_is_certain(judge, tmp_path):
     keypoints = EXAMPLES / "keypoints"
     files = [
-        "--topics",
-        keypoints / "topics.jsonl",
-        "--set",
+        "--topics", keypoints / "topics.jsonl", "--set",
         f"data.keypoints={keypoints / 'keypoints.jsonl'}",
-    ]
+    ]  # fmt: skip
     ran = judge("run", "keypoints", *files, "--runs", keypoints / "answers", "--out", "points")
     assert ran.code == 0, ran.err
     points = by_fault(judge("probe", "points", "--faults", "--json").rows, "entailment")
@@ -344,20 +328,14 @@ def test_key_points_reports_and_items_of_ones_own_are_tested_as_far_as_is_certai
 def test_of_questions_nothing_is_said_that_would_have_to_fall(judge, tiny):
     questions = [{"id": "t1", "subquestions": ["What pulls the sea?", "How often does it rise?"]}]
     path = tiny / "questions.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8")
+    write_rows(path, questions)
     ran = judge(
         *(
-            "run",
-            "coverage",
-            "--topics",
-            tiny / "topics.tsv",
-            "--set",
-            f"data.questions={path}",
-            "--out",
-            "cov",
+            "run", "coverage", "--topics", tiny / "topics.tsv", "--set", f"data.questions={path}",
+            "--out", "cov",
         ),
         *("--runs", tiny / "one.jsonl", "--set", "coverage.answerable=all"),
-    )
+    )  # fmt: skip
     assert ran.code == 0, ran.err
     ran = judge("probe", "cov", "--faults")
     assert "Not planted: negation, number, date, name, omission: a question" in ran.out
@@ -481,12 +459,9 @@ def test_a_dry_run_asks_nothing_and_has_the_calls_by_part(
 ):
     plan = inject(judge, injection_command_judged, "--dry-run", "--json")
     assert {row["judge"]: row["calls"] for row in plan.rows} == {
-        "support base": 6,
-        "support planted": N_PLANTED,
-        "support without fence": 6,
-        "support without schema": 6,
-        "support without all": 6,
-    }
+        "support base": 6, "support planted": N_PLANTED, "support without fence": 6,
+        "support without schema": 6, "support without all": 6,
+    }  # fmt: skip
     shown = inject(judge, injection_command_judged, "--dry-run")
     assert "skipped quotes: the support judge quotes nothing" in shown.out
     assert tide_server.requests == []

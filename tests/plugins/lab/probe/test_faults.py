@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer, input_of
 
 import nuggetjudge
@@ -39,11 +40,6 @@ NUGGETS = (
 )
 OF_ANSWERS = set(FAULTS) - {"citation-swap", "citation-removal"}
 OF_SENTENCES = set(FAULTS) - {"omission", "reordering", "citation-removal"}
-
-
-def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer, Reply, input_of
 
 from nuggetjudge.plugins.lab.probe import injection as probing
@@ -34,11 +35,6 @@ def claims(tmp_path):
         for i in range(8)
     ]  # fmt: skip
     return write_rows(tmp_path / "claims.jsonl", rows)
-
-
-def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.fixture

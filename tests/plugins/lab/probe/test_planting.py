@@ -171,18 +171,13 @@ def planted(fault, items, labels=None, best="support"):
     others = ["Once we saw Norwick.", "Then we saw Norwick."]
     vocabulary = Vocabulary.of([*(i.inputs["answer"] for i in items), *others])
     parts = (
-        find_form(NuggetAssigner("lexical")),
-        of_source,
-        vocabulary,
-        items,
+        find_form(NuggetAssigner("lexical")), of_source, vocabulary, items,
         np.random.default_rng(0),
     )
     return JudgedAnswer(*parts).plant_fault(fault)
 
 
 ANSWER = "The bridge at Kelso spans deep water. Copper lamps light every pier. Boats pass slowly."
-
-
 LAMPS, BRIDGE, BOATS = "copper lamps light piers", "the bridge spans water", "boats pass slowly"
 
 
@@ -414,10 +409,8 @@ def test_a_judge_that_quotes_is_asked_for_its_label_alone():
         baseline = without_evidence(judge)
         prediction = baseline(response="r", key_point="p")
         assert (prediction.verdict, prediction.evidence, prediction.is_quoted) == (
-            "yes",
-            None,
-            None,
-        )
+            "yes", None, None,
+        )  # fmt: skip
         (sent,) = server.requests
     assert list(schema_of(sent.body)["properties"]) == ["verdict"]
     assert "copied word for word" not in system_of(sent.body)

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer, Supports, input_of
 
 from nuggetjudge.judges.lexical.overlap import content_words
@@ -27,14 +28,7 @@ def probe(source, judge, *given):
 
 
 YES, PART, NO = "support", "partial_support", "not_support"
-
-
 N_NUGGETS = 10
-
-
-def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -226,12 +220,9 @@ def test_a_sample_has_whole_answers_of_all_topics_and_is_the_same_again(nuggets,
             probe(nuggets, "assigner", config_for(server), Problems(), options) for _ in range(2)
         )
         other = probe(
-            nuggets,
-            "assigner",
-            config_for(server),
-            Problems(),
+            nuggets, "assigner", config_for(server), Problems(),
             Options(kinds=(), limit=25, seed=7),
-        )
+        )  # fmt: skip
         with pytest.raises(InputError, match=r"--sample 9: .* stay together, 10 or more"):
             probe(nuggets, "assigner", config_for(server), Problems(), Options(limit=9))
     assert len(one.items) == 20

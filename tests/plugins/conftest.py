@@ -2,6 +2,7 @@
 
 from cli_fixtures import (
     environment,
+    example,
     files_of,
     judge,
     rows_of,
@@ -13,15 +14,6 @@ from cli_fixtures import (
 from record_fixtures import kinds, problems, write
 
 __all__ = [
-    "environment",
-    "files_of",
-    "judge",
-    "kinds",
-    "problems",
-    "rows_of",
-    "run_tiny",
-    "tide_brain",
-    "tide_server",
-    "tiny",
-    "write",
-]
+    "environment", "example", "files_of", "judge", "kinds", "problems", "rows_of", "run_tiny",
+    "tide_brain", "tide_server", "tiny", "write",
+]  # fmt: skip
