@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from json_lines import read_rows
 from mock_server import MockServer
-from ragdoll_folder import ragdoll, read_lines, scores
+from ragdoll_folder import ragdoll, scores
 
 from nuggetjudge.plugins.exports import tools
 from nuggetjudge.records.nuggets import read_nugget_banks
@@ -136,17 +137,17 @@ def test_what_was_not_judged_is_minus_one_and_failed_there(judge, ragdoll, tmp_p
     assert "3 judgements did not arrive" in ran.err
     again = tmp_path / "again"
     for name in ("assignments.jsonl", "support_assignments.jsonl"):
-        assert read_lines(again / name) == read_lines(ragdoll / name)
+        assert read_rows(again / name) == read_lines(ragdoll / name)
     with (again / "metrics" / "cell_metrics.csv").open(encoding="utf-8") as file:
         one, _ = csv.DictReader(file)
     assert (one["strict_vital_score"], one["failed_count"]) == ("1.0", "1")
-    assert {r["run_id"]: r["hard_precision"] for r in read_lines(again / "support_metrics.jsonl")} \
+    assert {r["run_id"]: r["hard_precision"] for r in read_rows(again / "support_metrics.jsonl")} \
         == {"r1": 0.5, "r2": 0.0}  # fmt: skip
 
 
 def test_nuggetizers_layout_has_its_own_names_and_nothing_of_ours(judge, demo, tmp_path):
     assert judge("export", "nuggetizer", "ours", "theirs").code == 0
-    rows = {path.stem: read_lines(path) for path in (tmp_path / "theirs").glob("*.jsonl")}
+    rows = {path.stem: read_rows(path) for path in (tmp_path / "theirs").glob("*.jsonl")}
     assert {name: len(of) for name, of in rows.items()} == {
         "nuggets": 5, "assignments": 19, "metrics": 23,
     }  # fmt: skip
