@@ -137,7 +137,7 @@ def test_what_was_not_judged_is_minus_one_and_failed_there(judge, ragdoll, tmp_p
     assert "3 judgements did not arrive" in ran.err
     again = tmp_path / "again"
     for name in ("assignments.jsonl", "support_assignments.jsonl"):
-        assert read_rows(again / name) == read_lines(ragdoll / name)
+        assert read_rows(again / name) == read_rows(ragdoll / name)
     with (again / "metrics" / "cell_metrics.csv").open(encoding="utf-8") as file:
         one, _ = csv.DictReader(file)
     assert (one["strict_vital_score"], one["failed_count"]) == ("1.0", "1")
