@@ -304,25 +304,14 @@ def test_by_default_it_stands_in_the_users_cache_directory(monkeypatch, tmp_path
     assert mode_of(tmp_path / "cache" / "replies") == 0o700
 
 
-def test_a_database_that_is_none_is_an_input_error(tmp_path):
-    (tmp_path / "cache.db").write_bytes(b"this is no database" * 100)
-    with pytest.raises(InputError, match="not a usable reply cache"):
-        ReplyCache(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("close", 1),  # diskcache would set it as an attribute in place of its own method
-        ("disk_folder", "x"),
-        ("sqlite_no_pragma", 1),
-        (7, 1),
-        (b"count", 1),
-        ("size", "much"),
-        ("count", None),
-        ("sqlite_mmap_size", "x; y"),
+        ("disk_folder", "x"), ("sqlite_no_pragma", 1), (7, 1), (b"count", 1),
+        ("size", "much"), ("count", None), ("sqlite_mmap_size", "x; y"),
     ],
-)
+)  # fmt: skip
 def test_a_planted_setting_is_an_input_error(tmp_path, name, value):
     ReplyCache(tmp_path).close()
     with sqlite3.connect(tmp_path / "cache.db") as db:
@@ -363,9 +352,15 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path, monkeypatch
     assert "delete" not in str(caught.value)
 
 
-def test_a_folder_in_place_of_the_database_is_an_input_error(tmp_path):
-    (tmp_path / "cache.db").mkdir()
-    with pytest.raises(InputError, match="the reply cache cannot be used"):
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_database_that_is_none_is_an_input_error(tmp_path, is_folder):
+    path, message = tmp_path / "cache.db", "not a usable reply cache"
+    if is_folder:
+        path.mkdir()
+        message = "the reply cache cannot be used"
+    else:
+        path.write_bytes(b"this is no database" * 100)
+    with pytest.raises(InputError, match=message):
         ReplyCache(tmp_path)
 
 

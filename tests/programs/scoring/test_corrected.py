@@ -4,80 +4,28 @@ import json
 import random
 
 import pytest
+from human_and_judged import (
+    NUGGETS,
+    RUNS,
+    TOPICS,
+    Nuggets,
+    by_name,
+    citations_of,
+    keep,
+    labels_file,
+    means,
+    noisy,
+    relevance,
+)
 from json_lines import read_rows, write_rows
 
 from nuggetjudge.programs.scoring.corrected import correct_scores
-from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
-
-TOPICS = [f"t{i}" for i in range(8)]
-RUNS = ("one", "two", "three")
-NUGGETS = ("support", "partial_support", "not_support")
-CITATIONS = ("full", "partial", "none")
-
-
-def labels_file(path, rows):
-    return write_rows(path, [{**row, "label": label} for row, label in rows])
-
-
-def noisy(rng, label, scale, error=0.2):
-    return rng.choice(scale) if rng.random() < error else label
-
-
-class Nuggets:
-    """Human and judged assignments of 10 nuggets for each run and topic."""
-
-    def __init__(self, folder, seed=0):
-        rng = random.Random(seed)
-        self.human, self.judged, self.rows = [], [], []
-        for topic in TOPICS:
-            kinds = ["vital"] * rng.randint(4, 8)
-            kinds += ["okay"] * (10 - len(kinds))
-            for n_run, run in enumerate(RUNS):
-                weights = [1 + n_run, 1, 2]
-                labels = rng.choices(NUGGETS, weights, k=10)
-                self.human.append(self._answer(run, topic, kinds, labels))
-                given = [noisy(rng, label, NUGGETS) for label in labels]
-                self.judged.append(self._answer(run, topic, kinds, given))
-                for i, label in enumerate(labels):
-                    ids = {"topic_id": topic, "run_id": run, "nugget_id": f"n{i}"}
-                    self.rows.append((ids, label))
-        self.human_path = write_rows(folder / "human.jsonl", self.human)
-        self.path = write_rows(folder / "judged.jsonl", self.judged)
-        rng.shuffle(self.rows)
-        self.folder = folder
-
-    def labels(self, n, name="labels.jsonl"):
-        return labels_file(self.folder / name, self.rows[:n])
-
-    @staticmethod
-    def _answer(run, topic, kinds, labels):
-        nuggets = [
-            {"id": f"n{i}", "text": f"fact {i}", "importance": kind, "assignment": label}
-            for i, (kind, label) in enumerate(zip(kinds, labels, strict=True))
-        ]
-        row = {"qid": topic, "query": "q", "run_id": run, "answer_text": "a", "response_length": 1}
-        return {**row, "nuggets": nuggets}
 
 
 @pytest.fixture
 def nuggets(tmp_path):
     return Nuggets(tmp_path)
-
-
-def citations_of(rng, topic, run, error):
-    """An answer whose sentences cite 0 to 3 passages, with the human labels and the judge's."""
-    human, judged = [], []
-    for i in range(12):
-        labels = rng.choices(CITATIONS, k=rng.choice([0, 1, 1, 2, 3]))
-        for sentences, flip in ((human, 0.0), (judged, error)):
-            cited = [
-                {"docid": f"d{j}", "label": noisy(rng, label, CITATIONS, flip)}
-                for j, label in enumerate(labels)
-            ]
-            sentences.append({"sentenceID": i, "text": f"s{i}", "citations": cited})
-    ids = {"run_id": run, "topic_id": topic}
-    return {**ids, "sentences": human}, {**ids, "sentences": judged}
 
 
 @pytest.fixture
@@ -87,15 +35,6 @@ def support(tmp_path):
     pairs = [citations_of(rng, topic, run, 0.2) for topic in TOPICS for run in RUNS]
     human = write_rows(tmp_path / "human.jsonl", [pair[0] for pair in pairs])
     return human, write_rows(tmp_path / "judged.jsonl", [pair[1] for pair in pairs])
-
-
-def means(path):
-    rows = [row for row in score_path(path, Problems()) if row.topic_id == "all"]
-    return {(row.run_id, row.measure): row.value for row in rows}
-
-
-def by_name(corrected):
-    return {(score.run_id, score.measure): score for score in corrected.scores}
 
 
 def test_with_every_nugget_labelled_each_score_is_that_of_people(nuggets):
@@ -319,22 +258,6 @@ def test_a_topic_without_a_nugget_list_is_not_judged_and_not_0(nuggets):
     assert score.corrected.of_these.low is None
 
 
-def relevance(tmp_path, n_topics=8, n=30, share=0.4, seed=2):
-    """(judged qrels, labels as qrels, true shares of grade >= 2 by topic)."""
-    rng = random.Random(seed)
-    judged, labels, truth = [], [], []
-    for topic in range(n_topics):
-        grades = [rng.choice([0, 0, 1, 2, 3]) for _ in range(n)]
-        truth.append(sum(grade >= 2 for grade in grades) / n)
-        for i, grade in enumerate(grades):
-            judged.append(f"t{topic} 0 d{i} {noisy(rng, grade, [0, 1, 2, 3])}\n")
-            if rng.random() < share:
-                labels.append(f"t{topic} 0 d{i} {grade}\n")
-    (tmp_path / "judged.txt").write_text("".join(judged), encoding="utf-8")
-    (tmp_path / "labels.txt").write_text("".join(labels), encoding="utf-8")
-    return tmp_path / "judged.txt", tmp_path / "labels.txt", truth
-
-
 def test_passages_have_one_row_for_each_share_of_grades(tmp_path):
     judged, labels, truth = relevance(tmp_path)
     corrected = correct_scores(judged, labels, Problems())
@@ -416,12 +339,7 @@ def test_labels_of_three_topics_correct_them_alone(tmp_path):
 
 def test_labels_of_some_topics_speak_for_topics_like_these_alone(tmp_path):
     judged, labels, _ = relevance(tmp_path)
-    rows = [
-        line
-        for line in labels.read_text(encoding="utf-8").splitlines(True)
-        if line[:2] not in ("t0", "t1")
-    ]
-    labels.write_text("".join(rows), encoding="utf-8")
+    keep(labels, lambda line: line[:2] not in ("t0", "t1"))
     score = correct_scores(judged, labels, Problems()).scores[0]
     assert (score.n_topics, score.n_labelled_topics) == (8, 6)
     assert score.corrected.like_these.low is not None
@@ -430,15 +348,11 @@ def test_labels_of_some_topics_speak_for_topics_like_these_alone(tmp_path):
 
 def test_labels_of_five_topics_are_enough_to_speak_for_topics_like_these(tmp_path):
     judged, labels, _ = relevance(tmp_path)
-    rows = [
-        line for line in labels.read_text(encoding="utf-8").splitlines(True) if line[1] in "01234"
-    ]
-    labels.write_text("".join(rows), encoding="utf-8")
+    keep(labels, lambda line: line[1] in "01234")
     score = correct_scores(judged, labels, Problems()).scores[0]
     assert (score.n_topics, score.n_labelled_topics, score.reason) == (8, 5, None)
     assert score.corrected.like_these.low < score.corrected.like_these.high
-    four = [line for line in rows if line[1] in "0123"]
-    labels.write_text("".join(four), encoding="utf-8")
+    keep(labels, lambda line: line[1] in "0123")
     with pytest.raises(InputError, match="labels of 4 topics, wanted 5 or more"):
         correct_scores(judged, labels, Problems())
 
@@ -568,12 +482,7 @@ def test_labels_of_another_scale_are_refused(nuggets, tmp_path):
     rows = [(ids, "yes" if label == "support" else "no") for ids, label in nuggets.rows]
     refused(nuggets, rows, "people gave no, yes, the judge gives not_support")
     judged, labels, _ = relevance(tmp_path)
-    others = [
-        line
-        for line in labels.read_text(encoding="utf-8").splitlines(True)
-        if "t0 0 d0 " not in line
-    ]
-    labels.write_text("".join(others) + "t0 0 d0 4\n", encoding="utf-8")
+    keep(labels, lambda line: "t0 0 d0 " not in line, "t0 0 d0 4\n")
     with pytest.raises(InputError, match="people gave 4, the judge gives 0, 1, 2, 3"):
         correct_scores(judged, labels, Problems())
 
@@ -641,28 +550,29 @@ def test_a_grade_that_people_never_give_is_doubted(tmp_path):
     assert problems.counts()["label_never_given"] == 2
 
 
-def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_path):
-    judged, labels, _ = relevance(tmp_path, n=60, share=1.0)
-    liked = {
-        tuple(line.split()[:3])
-        for line in judged.read_text(encoding="utf-8").splitlines()
-        if line[-1] > "1"
-    }
+def labelled(folder):
+    """(judged, labels, all label lines, those of passages that the judge liked)."""
+    judged, labels, _ = relevance(folder, n=60, share=1.0)
+    grades = [line.split() for line in judged.read_text(encoding="utf-8").splitlines()]
+    liked = {tuple(ids) for *ids, grade in grades if grade > "1"}
     rows = labels.read_text(encoding="utf-8").splitlines(True)
-    drawn, chosen = rows[::3], [row for row in rows if tuple(row.split()[:3]) in liked]
-    labels.write_text("".join(drawn), encoding="utf-8")
+    return judged, labels, rows, [row for row in rows if tuple(row.split()[:3]) in liked]
+
+
+def doubts(judged, labels, rows, **options):
+    labels.write_text("".join(dict.fromkeys(rows)), encoding="utf-8")
     problems = Problems()
-    correct_scores(judged, labels, problems)
-    assert "labels_not_random" not in problems.counts()
-    labels.write_text("".join(dict.fromkeys(chosen[::2] + drawn[::5])), encoding="utf-8")
-    problems = Problems()
-    correct_scores(judged, labels, problems, measures=["at_least_2"])
-    assert "higher in at_least_2 than all" in str(list(problems)[-1])
-    others = [row for row in rows if row not in set(chosen)]
-    labels.write_text("".join(dict.fromkeys(others[::2] + drawn[::5])), encoding="utf-8")
-    problems = Problems()
-    correct_scores(judged, labels, problems, measures=["at_least_2"])
-    assert "lower in at_least_2 than all" in str(list(problems)[-1])
+    correct_scores(judged, labels, problems, **options)
+    return [str(row) for row in problems if row.kind == "labels_not_random"]
+
+
+def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_path):
+    judged, labels, rows, liked = labelled(tmp_path)
+    assert doubts(judged, labels, rows[::3]) == []
+    others = [row for row in rows if row not in set(liked)]
+    for chosen, way in ((liked, "higher"), (others, "lower")):
+        found = doubts(judged, labels, chosen[::2] + rows[::3][::5], measures=["at_least_2"])
+        assert f"{way} in at_least_2 than all" in found[-1]
 
 
 # Every third of the pairs that the judge liked, on top of a random draw of each sixth or third.
@@ -670,17 +580,7 @@ def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_pat
     ("share", "gap", "is_noticed"), [(6, 5.2, True), (4, 4.3, True), (3, 3.6, False)]
 )
 def test_a_draw_is_doubted_from_four_standard_errors_on(tmp_path, share, gap, is_noticed):
-    judged, labels, _ = relevance(tmp_path, n=60, share=1.0)
-    liked = {
-        tuple(line.split()[:3])
-        for line in judged.read_text(encoding="utf-8").splitlines()
-        if line[-1] > "1"
-    }
-    rows = labels.read_text(encoding="utf-8").splitlines(True)
-    chosen = [row for row in rows if tuple(row.split()[:3]) in liked]
-    labels.write_text("".join(dict.fromkeys(chosen[::3] + rows[::share])), encoding="utf-8")
-    problems = Problems()
-    correct_scores(judged, labels, problems, measures=["at_least_2"])
-    doubts = [str(problem) for problem in problems if "standard errors" in str(problem)]
-    assert len(doubts) == is_noticed
-    assert all(f"by {gap} standard errors" in what for what in doubts)
+    judged, labels, rows, liked = labelled(tmp_path)
+    found = doubts(judged, labels, liked[::3] + rows[::share], measures=["at_least_2"])
+    assert len(found) == is_noticed
+    assert all(f"by {gap} standard errors" in what for what in found)
