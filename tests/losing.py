@@ -164,10 +164,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "closed loop": {
         "program": ["nuggets", "support", "coverage", "keypoints"],
         **{name: value for name, value in CANDIDATES.items() if name != "data.runs"},
-        "data.reference": "reports.jsonl", "data.documents": "documents.jsonl", "coverage.n": 3,
-        "pipelines": {"one": "bm25 1", "two": "bm25 3"}, "generate": {"k": 3},
+        "data.reference": "reports.jsonl",
+        "data.documents": "documents.jsonl",
+        "coverage.n": 3,
+        "pipelines": {"one": "bm25 1", "two": "bm25 3"},
+        "generate": {"k": 3},
     },
-}  # fmt: skip
+}
 for each in of_plugins("losing_cases.py"):
     SETTINGS |= each.SETTINGS
     LABELS |= each.LABELS

@@ -66,8 +66,10 @@ def test_the_trace_says_what_was_searched_judged_and_decided_by_which_step() -> 
     assert search["index"] == corpus.fingerprint
     assert [name for name, _ in search["out"]] == ["deck"]
     assert (call["name"], call["in"], call["out"]["label"]) == (
-        "support", {"passage": "deck"}, "full",
-    )  # fmt: skip
+        "support",
+        {"passage": "deck"},
+        "full",
+    )
     assert len(call["replies"]) == 1
     assert call["tokens"] == [0, 0]
     assert (end["kind"], end["name"], end["because"]) == ("end", "found", [call["path"]])

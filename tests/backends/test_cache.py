@@ -254,11 +254,14 @@ def test_a_planted_reply_is_asked_anew(model_server, open_gateway, ask, cache, t
     ((key, line),) = rows_of(cache.folder)
     evidence = tmp_path / "evidence"
     planted = [
-        (4, pickle.dumps(Bomb(evidence))), (1, b"not json"), (1, b'{"an": "object"}'),
-        (1, b'["too short"]'), (1, b"[1, 2, 3, 4, 5, 6, 7]"),
+        (4, pickle.dumps(Bomb(evidence))),
+        (1, b"not json"),
+        (1, b'{"an": "object"}'),
+        (1, b'["too short"]'),
+        (1, b"[1, 2, 3, 4, 5, 6, 7]"),
         (1, line.replace(b"stop", b"length")),
         (1, b'["{\\"verdict\\": \\"splendid\\"}","stop","","m",1,0,1]'),
-    ]  # fmt: skip
+    ]
     for n, (mode, value) in enumerate(planted, 2):
         plant(cache.folder, key, mode=mode, filename=None, value=value)
         reply = ask(gateway)
@@ -581,32 +584,22 @@ def test_closing_twice_closes_once_and_nothing_is_kept_afterwards(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reply", "finish"),
+    "fault",
     [
-        ('{"verdict": "full"}', "length"),
-        ('{"verdict": "full"}', "content_filter"),
-        ("I cannot say.", "stop"),
-        ('{"verdict": "splendid"}', "stop"),
-        ("{}", "stop"),
-        ("", "stop"),
+        Says('{"verdict": "full"}', "length"), Says('{"verdict": "full"}', "content_filter"),
+        Says("I cannot say.", "stop"), Says('{"verdict": "splendid"}', "stop"),
+        Says("{}", "stop"), Says("", "stop"), Refusal(),
     ],
-)
-def test_what_is_no_judgement_is_never_kept(model_server, open_gateway, ask, cache, reply, finish):
+)  # fmt: skip
+def test_what_is_no_judgement_is_never_kept(model_server, open_gateway, ask, cache, fault):
     gateway = open_gateway(cache=cache, reasks=0)
-    model_server.faults = [Says(reply, finish)]
+    model_server.faults = [fault]
     with pytest.raises(JudgeOutputError):
         ask(gateway)
     assert cache.counts() == {}
     assert not ask(gateway).provenance.cache_hit
     assert ask(gateway).provenance.cache_hit
     assert len(model_server.requests) == 2
-
-
-def test_a_refusal_is_never_kept(model_server, open_gateway, ask, cache):
-    model_server.faults = [Refusal()]
-    with pytest.raises(JudgeOutputError):
-        ask(open_gateway(cache=cache))
-    assert cache.counts() == {}
 
 
 def test_the_folder_of_a_stranger_is_refused_before_anything_is_opened(tmp_path, monkeypatch):

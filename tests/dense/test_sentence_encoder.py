@@ -77,8 +77,11 @@ def test_the_name_says_what_changes_a_vector_and_not_where_the_model_stands(mask
     assert SentenceEncoder(copy).name == plain
     assert SentenceEncoder(str(copy), batch=2).name == plain
     others = [
-        {"normalise": False}, {"pooling": "cls"}, {"query_prefix": "q"}, {"passage_prefix": "q"},
-    ]  # fmt: skip
+        {"normalise": False},
+        {"pooling": "cls"},
+        {"query_prefix": "q"},
+        {"passage_prefix": "q"},
+    ]
     assert len({plain, *(SentenceEncoder(copy, **other).name for other in others)}) == 5
     config = copy / "config.json"
     config.write_text(

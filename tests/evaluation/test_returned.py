@@ -91,8 +91,10 @@ def test_capitalised_columns_and_lists_in_a_csv_file_of_pandas():
         result = nj.evaluate(frame, "support", model="lexical")
     rows = result.rows("support_precision")
     assert [(row.value, row.reasons) for row in rows] == [
-        (1.0, {}), (None, {"error": 1}), (1.0, {}),
-    ]  # fmt: skip
+        (1.0, {}),
+        (None, {"error": 1}),
+        (1.0, {}),
+    ]
     judge = "examples/demo/grounded.yaml"  # reads claim and source
     fields = {"claim": "answer", "source": "Retrieved Contexts"}
     items = nj.evaluate(frame, "items", judge=judge, fields=fields, model="lexical")

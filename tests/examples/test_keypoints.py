@@ -157,9 +157,11 @@ def test_every_answer_is_labelled_for_every_key_point_with_a_quote_where_it_touc
         (e.run_id, e.key_point_id) for e in ENTAILMENTS if e.label == "neutral" and e.evidence
     }
     assert partly == {
-        ("thorough", "dredging"), ("thorough", "limit"), ("wander", "gates"),
+        ("thorough", "dredging"),
+        ("thorough", "limit"),
+        ("wander", "gates"),
         ("wander", "sowing"),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(("run", "topic"), COUNTED)

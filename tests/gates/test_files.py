@@ -97,14 +97,16 @@ COVERAGE = {"topics": "topics.jsonl", "questions": "questions.jsonl", "retrieval
             "passages": "passages.jsonl", "runs": "answers.jsonl"}  # fmt: skip
 ITEMS = {"items": DEMO / "labels" / "grounded.jsonl", "limit": 1}
 GIVEN = {
-    "nuggets": {**ANSWERS, "nuggets": DEMO / "nuggets.jsonl"}, "support": ANSWERS,
+    "nuggets": {**ANSWERS, "nuggets": DEMO / "nuggets.jsonl"},
+    "support": ANSWERS,
     "support, all": {**ANSWERS, "support.citations": "all"},
     "relevance": {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl", **RANKED},
-    "keypoints": KEY_POINTS, "keypoints, recall": {**KEY_POINTS, "keypoints.precision": False},
+    "keypoints": KEY_POINTS,
+    "keypoints, recall": {**KEY_POINTS, "keypoints.precision": False},
     "coverage": {**COVERAGE, "coverage.k": 3},
     "items": {**ITEMS, "items.judge": str(DEMO / "grounded.yaml")},
     "support,evidence": {**ANSWERS, "run.config": "evidence.yaml"},
-}  # fmt: skip
+}
 
 
 for plugin in of_plugins("measure_cases.py"):

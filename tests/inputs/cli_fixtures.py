@@ -15,10 +15,13 @@ from processes import JUDGE, run
 
 # What the model of these tests answers: the label of each sentence, and whether a nugget is there.
 VERDICTS = {
-    "Tides follow the moon.": "full", "Tides follow the sun alone.": "partial",
-    "Kelp bends with the tide.": "none", "Water rises twice a day.": "full",
-    "Bays funnel the water.": "partial", "Lakes have large tides.": "none",
-}  # fmt: skip
+    "Tides follow the moon.": "full",
+    "Tides follow the sun alone.": "partial",
+    "Kelp bends with the tide.": "none",
+    "Water rises twice a day.": "full",
+    "Bays funnel the water.": "partial",
+    "Lakes have large tides.": "none",
+}
 NUGGETS = {
     "the moon pulls the sea": ("vital", "support"),
     "the sun adds to it": ("vital", "not_support"),

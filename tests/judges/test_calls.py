@@ -263,12 +263,17 @@ def test_the_items_of_a_call_share_all_inputs_but_the_numbered_one():
 
 # A reply that is no judgement is an error with its reason, never a label.
 SPOILED = {
-    "empty": (EmptyContent(), "unparseable"), "null": (EmptyContent(None), "unparseable"),
-    "prose": (Prose(), "unparseable"), "broken JSON": (BadJson(), "unparseable"),
-    "no field": (Says("{}"), "incomplete"), "refusal": (Refusal(), "refused"),
-    "content filter": (ContentFilter(), "refused"), "truncated": (Truncated(), "truncated"),
-    "server error": (Status(500), "error"), "connection cut": (Cut(), "error"),
-}  # fmt: skip
+    "empty": (EmptyContent(), "unparseable"),
+    "null": (EmptyContent(None), "unparseable"),
+    "prose": (Prose(), "unparseable"),
+    "broken JSON": (BadJson(), "unparseable"),
+    "no field": (Says("{}"), "incomplete"),
+    "refusal": (Refusal(), "refused"),
+    "content filter": (ContentFilter(), "refused"),
+    "truncated": (Truncated(), "truncated"),
+    "server error": (Status(500), "error"),
+    "connection cut": (Cut(), "error"),
+}
 
 
 def failure(make, asked, server, **settings):

@@ -91,8 +91,10 @@ def test_labels_may_be_cut_into_tokens():
     quote_inside = [(' "y', {' "y': math.log(0.6), ' "no': math.log(0.2)}), "es", '"', "}"]
     assert with_tokens(*quote_inside)[0].score == pytest.approx(0.75)
     spaced = [
-        (" ", {" ": 0.0}), ('"', {'"': 0.0}), (" y", {" y": math.log(0.6), " n": math.log(0.2)}),
-    ]  # fmt: skip
+        (" ", {" ": 0.0}),
+        ('"', {'"': 0.0}),
+        (" y", {" y": math.log(0.6), " n": math.log(0.2)}),
+    ]
     assert with_tokens(*spaced, "es", '"}')[0].score == pytest.approx(0.75)
 
 

@@ -71,9 +71,11 @@ UNREAD = {
     "no list": (Says('{"order": 3}'), "unparseable"),
     "an empty list": (Says('{"order": []}'), "unparseable"),
     "unknown numbers alone": (Says('{"order": [0, 5, 77]}'), "unparseable"),
-    "no field": (Says("{}"), "incomplete"), "truncated": (Truncated(), "truncated"),
-    "refused": (Refusal(), "refused"), "connection cut": (Cut(), "error"),
-}  # fmt: skip
+    "no field": (Says("{}"), "incomplete"),
+    "truncated": (Truncated(), "truncated"),
+    "refused": (Refusal(), "refused"),
+    "connection cut": (Cut(), "error"),
+}
 
 
 @pytest.mark.parametrize(("fault", "reason"), UNREAD.values(), ids=UNREAD.keys())

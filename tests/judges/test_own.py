@@ -109,10 +109,14 @@ def test_inputs_that_it_does_not_know_are_refused(definition):
 
 def test_every_change_of_the_definition_is_another_version(definition):
     changes = [
-        ("", ""), ("all of it", "every part of it"), ("a statement", "a sentence"),
-        ("partly: 0.5", "partly: 0.4"), ("measure: groundedness", "measure: trust"),
-        ("cuts: [0.4, 0.7]", "cuts: [0.4, 0.6]"), ("name: grounded", "name: founded"),
-    ]  # fmt: skip
+        ("", ""),
+        ("all of it", "every part of it"),
+        ("a statement", "a sentence"),
+        ("partly: 0.5", "partly: 0.4"),
+        ("measure: groundedness", "measure: trust"),
+        ("cuts: [0.4, 0.7]", "cuts: [0.4, 0.6]"),
+        ("name: grounded", "name: founded"),
+    ]
     versions = [definition(*change).version for change in changes]
     assert len(set(versions)) == len(changes)
     assert definition().version == versions[0]

@@ -252,8 +252,10 @@ def test_ece_of_three_labels_is_the_mean_over_the_steps():
 def test_bins_hold_equally_many_and_never_part_equal_probabilities():
     rows = reliability_curve([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 1, 0, 1, 1], bins=3)
     assert [(row.low, row.high, row.n, row.share) for row in rows] == [
-        (0.1, 0.2, 2, 0.0), (0.3, 0.4, 2, 0.5), (0.5, 0.6, 2, 1.0),
-    ]  # fmt: skip
+        (0.1, 0.2, 2, 0.0),
+        (0.3, 0.4, 2, 0.5),
+        (0.5, 0.6, 2, 1.0),
+    ]
     assert [row.n for row in reliability_curve([0.2, 0.2, 0.2, 0.9], [0, 1, 0, 1], bins=2)] == [
         3,
         1,

@@ -466,10 +466,12 @@ SPELLINGS = {
     "numbers": [{"bm25": 100}, "rrf", "monot5", {"mmr": 10}],
     "settings": [{"bm25": {"hits": 100}}, {"rrf": {}}, {"monot5": None}, {"mmr": {"hits": 10}}],
     "in full": [
-        {"step": "bm25", "hits": 100}, {"step": "rrf"}, {"step": "monot5"},
+        {"step": "bm25", "hits": 100},
+        {"step": "rrf"},
+        {"step": "monot5"},
         {"step": "mmr", "hits": 10},
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("spelled", SPELLINGS.values(), ids=SPELLINGS.keys())

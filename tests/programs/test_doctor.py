@@ -112,12 +112,14 @@ REFUSALS = [
         {"temperature": False, "max_tokens": False, "seed": False, "schema": False},
         {"max_tokens": 99, "seed": 7},
         {
-            "temperature": None, "max_tokens_name": "max_completion_tokens", "seed": None,
+            "temperature": None,
+            "max_tokens_name": "max_completion_tokens",
+            "seed": None,
             "schema": "json_object",
         },
         5,
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("refused", "has", "wanted", "n_requests"), REFUSALS)

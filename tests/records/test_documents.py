@@ -101,9 +101,12 @@ def test_what_is_no_report_is_an_error_with_its_place(write, problems, kinds):
     )
     assert read_reports(path, problems) == {}
     assert kinds() == [
-        (1, "missing_field", "error"), (2, "missing_field", "error"), (3, "bad_field", "error"),
-        (4, "empty_report", "error"), (1, "empty_file", "error"),
-    ]  # fmt: skip
+        (1, "missing_field", "error"),
+        (2, "missing_field", "error"),
+        (3, "bad_field", "error"),
+        (4, "empty_report", "error"),
+        (1, "empty_file", "error"),
+    ]
 
 
 SUMMARY = {"id": "harbour", "documents": ["Dockers struck.", "It rained."], "summary": "A strike."}
@@ -186,13 +189,15 @@ def test_the_published_example_of_a_request_is_read(write, problems):
             "query": {"qid": "12", "text": "tidal power"},
             "candidates": [
                 {
-                    "docid": "s1", "score": 7.5, "judgment": 2,
+                    "docid": "s1",
+                    "score": 7.5,
+                    "judgment": 2,
                     "doc": {"title": "Tides", "segment": "Turbines turn with the tide."},
                 },
                 {"docid": "s2", "doc": {"contents": "Spring tides."}},
             ],
         }
-    )  # fmt: skip
+    )
     pool = read_candidates(path, problems)
     assert pool.topics == {"12": Topic(id="12", text="tidal power")}
     assert pool.rankings["12"].passage_ids == ("s1", "s2")
@@ -215,10 +220,14 @@ def test_grades_scores_and_documents_that_cannot_be_used_are_listed(write, probl
     assert pool.rankings["1"].passage_ids == ("a", "b", "c")
     assert pool.qrels == {}
     assert sorted(kinds()) == [
-        (1, "bad_field", "error"), (1, "bad_grade", "skipped"), (1, "bad_grade", "skipped"),
-        (1, "bad_score", "kept"), (1, "duplicate_candidate", "skipped"),
-        (1, "duplicate_passage", "error"), (1, "empty_passage", "skipped"),
-    ]  # fmt: skip
+        (1, "bad_field", "error"),
+        (1, "bad_grade", "skipped"),
+        (1, "bad_grade", "skipped"),
+        (1, "bad_score", "kept"),
+        (1, "duplicate_candidate", "skipped"),
+        (1, "duplicate_passage", "error"),
+        (1, "empty_passage", "skipped"),
+    ]
 
 
 def test_a_retrieval_run_is_a_pool_of_rankings(write, problems):

@@ -65,19 +65,27 @@ def test_ids_spans_and_sources_of_the_file_are_kept(write, problems):
 
 def test_what_is_odd_is_read_around_and_listed(write, problems, kinds):
     points = [
-        " ", {"text": "a", "spans": "a", "sources": 3},
-        {"text": "b", "spans": ["b", "", 7], "sources": ["d", None, "e"]}, "a",
-    ]  # fmt: skip
+        " ",
+        {"text": "a", "spans": "a", "sources": 3},
+        {"text": "b", "spans": ["b", "", 7], "sources": ["d", None, "e"]},
+        "a",
+    ]
     point_set = read_key_point_sets(write({"qid": "1", "key_points": points}), problems)["1"]
     assert [(p.text, p.spans, p.sources) for p in point_set.key_points] == [
-        ("a", (), ()), ("b", ("b",), ("d", "e")), ("a", (), ()),
-    ]  # fmt: skip
+        ("a", (), ()),
+        ("b", ("b",), ("d", "e")),
+        ("a", (), ()),
+    ]
     assert point_set.key_points[2].id == f"{point_set.key_points[0].id}-2"
     assert kinds() == [
-        (1, "no_query", "kept"), (1, "empty_key_point", "skipped"), (1, "bad_spans", "kept"),
-        (1, "bad_sources", "kept"), (1, "bad_spans", "kept"), (1, "bad_sources", "kept"),
+        (1, "no_query", "kept"),
+        (1, "empty_key_point", "skipped"),
+        (1, "bad_spans", "kept"),
+        (1, "bad_sources", "kept"),
+        (1, "bad_spans", "kept"),
+        (1, "bad_sources", "kept"),
         (1, "duplicate_key_point", "kept"),
-    ]  # fmt: skip
+    ]
     assert "key_points[2].spans: 2 of 3 are empty or no text; left out" in str(problems.rows[4])
     assert "key_points[3] has the text of a key point before it" in str(problems.rows[6])
 

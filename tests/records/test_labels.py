@@ -176,8 +176,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path, problems):
 def test_ratings_and_label_rows_of_questions_give_the_same_cells(write, problems):
     ratings = write({"id": "7", "docid": "a", "rating": [5, 0]}, name="ratings.jsonl")
     spelled = [
-        ("passage_id", "question_id"), ("docid", "question_idx"), ("report_id", "question_id"),
-    ]  # fmt: skip
+        ("passage_id", "question_id"),
+        ("docid", "question_idx"),
+        ("report_id", "question_id"),
+    ]
     for text_id, question_id in spelled:
         rows = [{"qid": 7, text_id: "a", question_id: c, "label": r} for c, r in enumerate([5, 0])]
         assert read_labels(write(*rows), problems) == read_labels(ratings, problems)
@@ -221,10 +223,12 @@ def test_malformed_label_rows_are_errors_with_their_place(write, problems, kinds
     )  # fmt: skip
     assert read_labels(path, problems).cells == {("1", "p"): "1", ("1", "z"): "1"}
     assert kinds() == [
-        (2, "duplicate_cell", "error"), (3, "missing_field", "error"),
-        (4, "missing_field", "error"), (5, "bad_field", "error"),
+        (2, "duplicate_cell", "error"),
+        (3, "missing_field", "error"),
+        (4, "missing_field", "error"),
+        (5, "bad_field", "error"),
         (7, "duplicate_annotation", "error"),
-    ]  # fmt: skip
+    ]
 
 
 def test_csv_rows_of_the_wrong_width_are_errors(write, problems, kinds):

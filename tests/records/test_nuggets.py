@@ -68,11 +68,14 @@ def test_claims_of_an_auto_judge_bank_are_read_and_its_questions_listed(write, p
         "nugget_bank": {"How?": {"question": "How?"}, "Why?": {"question": "Why?"}},
         "claim_bank": {
             "tides turn turbines": {
-                "claim": "tides turn turbines", "claim_id": "c1", "query_id": "12",
-                "importance": "okay", "references": ["s1", {"doc_id": "s2"}],
+                "claim": "tides turn turbines",
+                "claim_id": "c1",
+                "query_id": "12",
+                "importance": "okay",
+                "references": ["s1", {"doc_id": "s2"}],
             }
         },
-    }  # fmt: skip
+    }
     assert read_nugget_banks(write(row), problems)["12"].nuggets == (
         Nugget(
             id="c1", text="tides turn turbines", importance=Importance.OKAY, sources=("s1", "s2")
@@ -104,11 +107,16 @@ def test_dirty_banks_are_reported(write, problems, kinds):
     banks = read_nugget_banks(path, problems)
     assert [nugget.id[-2:] for nugget in banks["1"].nuggets][1] == "-2"
     assert kinds() == [
-        (1, "no_query", "kept"), (1, "empty_nugget", "skipped"), (1, "duplicate_nugget", "kept"),
-        (2, "duplicate_bank", "error"), (3, "duplicate_id", "error"),
-        (4, "missing_field", "error"), (5, "missing_field", "error"), (6, "bad_field", "error"),
+        (1, "no_query", "kept"),
+        (1, "empty_nugget", "skipped"),
+        (1, "duplicate_nugget", "kept"),
+        (2, "duplicate_bank", "error"),
+        (3, "duplicate_id", "error"),
+        (4, "missing_field", "error"),
+        (5, "missing_field", "error"),
+        (6, "bad_field", "error"),
         (6, "empty_bank", "kept"),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -208,9 +216,11 @@ def test_malformed_records_are_errors(write, problems, kinds):
     )  # fmt: skip
     assert len(list(read_assignments(path, problems))) == 1
     assert kinds() == [
-        (2, "duplicate_assignment", "error"), (3, "missing_field", "error"),
-        (4, "bad_field", "error"), (5, "retrieval_assignment", "error"),
-    ]  # fmt: skip
+        (2, "duplicate_assignment", "error"),
+        (3, "missing_field", "error"),
+        (4, "bad_field", "error"),
+        (5, "retrieval_assignment", "error"),
+    ]
 
 
 def test_the_nist_file_has_the_published_labels_and_vital_strict_scores(shared_data, problems):

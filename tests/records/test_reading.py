@@ -223,8 +223,10 @@ def test_lines_come_key_by_key_in_the_order_of_files_and_lines(plain, tmp_path):
     index = index_of(plain, other)
     assert lines_of(index, "b") == [("plain.jsonl", 2, 1), ("plain.jsonl", 4, "Wellenhöhe")]
     assert lines_of(index, "a") == [
-        ("plain.jsonl", 1, 0), ("plain.jsonl", 3, 2), ("other.jsonl", 1, 0),
-    ]  # fmt: skip
+        ("plain.jsonl", 1, 0),
+        ("plain.jsonl", 3, 2),
+        ("other.jsonl", 1, 0),
+    ]
     assert lines_of(index, "c") == []
 
 

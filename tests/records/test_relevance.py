@@ -48,9 +48,11 @@ def test_half_grades_and_contradictions_are_errors(write, problems, kinds):
     path = write("1 0 a 1.5", "1 0 b 1", "1 0 b 2", "1 0 b 1", "1 0 c", name="q.txt")
     assert read_qrels(path, problems) == {"1": {"b": 1}}
     assert kinds() == [
-        (1, "bad_grade", "error"), (3, "duplicate_grade", "error"),
-        (4, "duplicate_grade", "kept"), (5, "bad_qrels", "error"),
-    ]  # fmt: skip
+        (1, "bad_grade", "error"),
+        (3, "duplicate_grade", "error"),
+        (4, "duplicate_grade", "kept"),
+        (5, "bad_qrels", "error"),
+    ]
 
 
 def test_an_id_with_a_space_cannot_be_written(tmp_path):
@@ -177,9 +179,11 @@ def test_what_is_no_run_line_is_an_error(write, problems, kinds):
     path = write("1 Q0 a 1 2.0 x", "1 Q0 a 2 1.0 x", "1 Q0 b 2 nan x", "1 Q0 b 2 x", "1 Q0 b 2 1 y")
     assert read_trec_run(path, problems)["1"].passage_ids == ("a",)
     assert kinds() == [
-        (2, "duplicate_candidate", "error"), (3, "bad_run", "error"), (4, "bad_run", "error"),
+        (2, "duplicate_candidate", "error"),
+        (3, "bad_run", "error"),
+        (4, "bad_run", "error"),
         (5, "mixed_runs", "error"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_run_is_written_with_ranks_from_one_and_scores_as_they_are():
@@ -296,6 +300,9 @@ def test_judgements_that_no_passage_can_be_found_for_are_errors(write, problems,
     )  # fmt: skip
     assert [label.grade for label in read_relevance(path, problems)] == [2, None]
     assert kinds() == [
-        (1, "missing_field", "error"), (1, "missing_field", "error"),
-        (3, "duplicate_grade", "error"), (4, "duplicate_grade", "kept"), (5, "grade", "kept"),
-    ]  # fmt: skip
+        (1, "missing_field", "error"),
+        (1, "missing_field", "error"),
+        (3, "duplicate_grade", "error"),
+        (4, "duplicate_grade", "kept"),
+        (5, "grade", "kept"),
+    ]

@@ -143,11 +143,15 @@ def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_erro
     )  # fmt: skip
     assert [labels.topic_id for labels in read_support(path, problems)] == ["1", "2"]
     assert kinds() == [
-        (2, "bad_field", "error"), (3, "duplicate_sentence", "error"), (4, "bad_field", "error"),
-        (5, "duplicate_sentence", "error"), (6, "bad_field", "error"),
-        (8, "duplicate_support", "error"), (9, "duplicate_support", "error"),
+        (2, "bad_field", "error"),
+        (3, "duplicate_sentence", "error"),
+        (4, "bad_field", "error"),
+        (5, "duplicate_sentence", "error"),
+        (6, "bad_field", "error"),
+        (8, "duplicate_support", "error"),
+        (9, "duplicate_support", "error"),
         (10, "missing_field", "error"),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("field", ["sentenceID", "sentence_id"])
@@ -245,9 +249,11 @@ def test_rows_that_are_no_scores_are_errors(write, problems, kinds):
     path = write("a 1 V 0.5", "a 1 V 0.6", "a 2 V inf", "a 2 V", "a 2 V high", name="x.txt")
     assert len(read_scores(path, problems)) == 1
     assert sorted(kinds()) == [
-        (2, "duplicate_score", "error"), (3, "bad_score", "error"), (4, "bad_score", "error"),
+        (2, "duplicate_score", "error"),
+        (3, "bad_score", "error"),
+        (4, "bad_score", "error"),
         (5, "bad_score", "error"),
-    ]  # fmt: skip
+    ]
 
 
 def test_json_rows_of_other_tools_need_four_fields(write, problems, kinds):
@@ -255,8 +261,10 @@ def test_json_rows_of_other_tools_need_four_fields(write, problems, kinds):
     path = write(good, {**good, "topic_id": 1, "value": True}, {"run_id": "x", "value": 1})
     assert read_scores(path, problems)[0] == row()
     assert kinds() == [
-        (2, "bad_field", "error"), (3, "missing_field", "error"), (3, "missing_field", "error"),
-    ]  # fmt: skip
+        (2, "bad_field", "error"),
+        (3, "missing_field", "error"),
+        (3, "missing_field", "error"),
+    ]
 
 
 def test_a_name_with_a_space_leaves_neither_layout_half_written(tmp_path):

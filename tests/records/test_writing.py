@@ -201,9 +201,12 @@ def test_bad_lines_are_all_reported_with_their_place(write, problems, kinds):
     path = write("1\tone", "no tab here", "2\t", "1\tother", "1\tone", "3\ta\tb", name="t.tsv")
     assert list(read_topics(path, problems)) == ["1", "3"]
     assert kinds() == [
-        (2, "bad_topic", "error"), (3, "bad_topic", "error"), (6, "extra_column", "kept"),
-        (4, "duplicate_topic", "error"), (5, "duplicate_topic", "kept"),
-    ]  # fmt: skip
+        (2, "bad_topic", "error"),
+        (3, "bad_topic", "error"),
+        (6, "extra_column", "kept"),
+        (4, "duplicate_topic", "error"),
+        (5, "duplicate_topic", "kept"),
+    ]
     with pytest.raises(
         InputError, match=r"t\.tsv:2: 'no tab here' is no topic, wanted id, one tab"
     ):
@@ -213,8 +216,10 @@ def test_bad_lines_are_all_reported_with_their_place(write, problems, kinds):
 def test_a_record_without_id_or_with_a_text_of_another_type_is_an_error(write, problems, kinds):
     assert read_topics(write({"title": "x"}, {"id": 1, "title": ["x"]}), problems) == {}
     assert kinds() == [
-        (1, "missing_field", "error"), (2, "bad_field", "error"), (1, "empty_file", "error"),
-    ]  # fmt: skip
+        (1, "missing_field", "error"),
+        (2, "bad_field", "error"),
+        (1, "empty_file", "error"),
+    ]
 
 
 def test_a_domain_or_category_that_is_no_text_is_not_used_and_listed(write, problems, kinds):
@@ -260,9 +265,11 @@ def test_a_passage_without_text_is_skipped_and_listed(write, problems, kinds):
     path = write({"id": "a", "text": " "}, '{"id": "b", "text": NaN}', {"id": "c"}, {"text": "x"})
     assert read_passages(path, problems) == {}
     assert kinds() == [
-        (1, "empty_passage", "skipped"), (2, "empty_passage", "skipped"),
-        (3, "missing_field", "error"), (4, "missing_field", "error"),
-    ]  # fmt: skip
+        (1, "empty_passage", "skipped"),
+        (2, "empty_passage", "skipped"),
+        (3, "missing_field", "error"),
+        (4, "missing_field", "error"),
+    ]
 
 
 def test_digits_in_passage_ids_are_compared_as_numbers():

@@ -171,10 +171,13 @@ def test_numbers_in_prose_are_an_order_to_rankllm_and_none_to_ours():
 
 
 UNANSWERED = {
-    "server error": Status(500), "rate limit": Status(429, retry_after="0"),
-    "connection cut": Cut(), "not a chat completion": NotChatShape(),
-    "a proxy's page": HtmlBody(), "a bad request": Status(400),
-}  # fmt: skip
+    "server error": Status(500),
+    "rate limit": Status(429, retry_after="0"),
+    "connection cut": Cut(),
+    "not a chat completion": NotChatShape(),
+    "a proxy's page": HtmlBody(),
+    "a bad request": Status(400),
+}
 
 
 @pytest.mark.parametrize("fault", UNANSWERED.values(), ids=UNANSWERED)

@@ -128,22 +128,26 @@ CONTENT: Mapping[str, Make | Fault] = {
     "content empty": one_of(EmptyContent(""), EmptyContent(" \n\t")),
     "extra key": inner(lambda part: part | {"unasked": [*part.values()][-1]}),
     "duplicate key": message(lambda text: f"{text[:-1]}, {text[1:]}"),
-    "list for map": inner(lambda part: [*part.values()]), "text for map": QuotedString(),
+    "list for map": inner(lambda part: [*part.values()]),
+    "text for map": QuotedString(),
     "number for text": leaves(lambda part: 7 if isinstance(part, str) else f"{part}x"),
     "null for text": leaves(lambda _: None),
     "two objects": message(lambda text: f"{text}\n{text}"),
-    "prose around it": message(lambda text: f"Sure: {text} Done!"), "fence in prose": Fenced(),
+    "prose around it": message(lambda text: f"Sure: {text} Done!"),
+    "fence in prose": Fenced(),
     "JSON cut off": BadJson(),
     "half a pair in its JSON": message(lambda text: text.replace('"', '"\\ud83d', 1)),
     "NaN for a value": leaves(lambda _: float("nan")),
     "100,000 brackets": Says('{"verdict": ' + "[" * 100_000),
     "control characters": Says("\x00\x1b]0;owned\x07\x1b[2J\u202e\r"),
     "the key in prose": Says(f"Your key is {KEY}."),
-}  # fmt: skip
+}
 REFUSED: Mapping[str, Make | Fault] = {
-    "400, content policy": _error("Filtered.", "content_policy_violation"), "refusal": Refusal(),
-    "content_filter": ContentFilter(), "the key in a refusal": Refusal(f"{KEY} may not."),
-}  # fmt: skip
+    "400, content policy": _error("Filtered.", "content_policy_violation"),
+    "refusal": Refusal(),
+    "content_filter": ContentFilter(),
+    "the key in a refusal": Refusal(f"{KEY} may not."),
+}
 TOO_LONG: Mapping[str, Make | Fault] = {
     "finish_reason length": message(str, "length"),
     "10 MB reply": Says("word " * WORDS_OF_10_MB),
@@ -152,9 +156,11 @@ TOO_LONG: Mapping[str, Make | Fault] = {
 HARMLESS: Mapping[str, Make | Fault] = {
     "gzip unasked": packed(gzip.compress),
     "fence alone": message(lambda text: f"```json\n{text}\n```"),
-    "Infinity beside it": usage(float("inf"), 1), "negative usage": usage(-5, -(10**9)),
-    "huge usage": usage(10**18, 10**15), "usage in words": usage("many", [1]),
-}  # fmt: skip
+    "Infinity beside it": usage(float("inf"), 1),
+    "negative usage": usage(-5, -(10**9)),
+    "huge usage": usage(10**18, 10**15),
+    "usage in words": usage("many", [1]),
+}
 
 
 def _all(makers: Mapping[str, Make | Fault], *ends: str) -> list[Kind]:

@@ -47,17 +47,19 @@ SUPPORT = {
     "null answer": Row(EmptyContent(None), "unparseable", TWICE),
     "refusal": Row(Refusal(), "refused", ONCE),
     "content filter": Row(ContentFilter(), "refused", ONCE),
-    "truncated": Row(Truncated(), "truncated", ONCE), "prose": Row(Prose(), "unparseable", TWICE),
+    "truncated": Row(Truncated(), "truncated", ONCE),
+    "prose": Row(Prose(), "unparseable", TWICE),
     "label that was not offered": Row(OtherLabel(), "unparseable", TWICE),
     "status 400": Row(Status(400), "error", ONCE),
     "status 429 for ever": Row(Status(429), "error", RETRIED),
     "429 that asks for an hour": Row(Status(429, retry_after="3600"), "error", ONCE),
-    "status 500": Row(Status(500), "error", RETRIED), "hang": Row(Hang(30), "error", RETRIED),
+    "status 500": Row(Status(500), "error", RETRIED),
+    "hang": Row(Hang(30), "error", RETRIED),
     "connection cut": Row(Cut(), "error", RETRIED),
     "connection cut in the body": Row(Cut(in_body=True), "error", RETRIED),
     "HTML page": Row(HtmlBody(), "error", RETRIED),
     "other JSON": Row(NotChatShape(), "error", RETRIED),
-}  # fmt: skip
+}
 
 
 def is_marked(body: dict[str, Any]) -> bool:

@@ -37,43 +37,62 @@ def words(holds, fails):
 # By judge: how it is made, the prompt file, what the model says, what is asked, what comes out.
 CASES = {
     "assigner": (
-        NuggetAssigner, "user: '{question} {answer} {nuggets}'\n" + LIST,
-        "['support', 'Not_Support']", {"question": "q", "answer": "a", "nuggets": ["x", "y"]},
+        NuggetAssigner,
+        "user: '{question} {answer} {nuggets}'\n" + LIST,
+        "['support', 'Not_Support']",
+        {"question": "q", "answer": "a", "nuggets": ["x", "y"]},
         ("verdicts", ["support", "not_support"]),
     ),
     "importance": (
-        NuggetImportance, "user: '{question} {nuggets}'\n" + LIST, '["okay", "vital"]',
-        {"question": "q", "nuggets": ["x", "y"]}, ("importance", ["okay", "vital"]),
+        NuggetImportance,
+        "user: '{question} {nuggets}'\n" + LIST,
+        '["okay", "vital"]',
+        {"question": "q", "nuggets": ["x", "y"]},
+        ("importance", ["okay", "vital"]),
     ),
     "nuggetizer": (
-        Nuggetizer, "user: '{question} {limit} {nuggets} {passages}'\n" + LIST,
-        "['wind', 'a \"damper\"']", {"question": "q", "passages": ["x"]},
+        Nuggetizer,
+        "user: '{question} {limit} {nuggets} {passages}'\n" + LIST,
+        "['wind', 'a \"damper\"']",
+        {"question": "q", "passages": ["x"]},
         ("nuggets", ["wind", 'a "damper"']),
     ),
     "relevance": (
         RelevanceJudge,
         "user: '{question} {passage}'\nreply: {form: json, field: O, labels: {low: 0, high: 3}}\n",
-        '{"T": 1, "O": "HIGH"}', {"question": "q", "passage": "p"}, ("grade", 3),
+        '{"T": 1, "O": "HIGH"}',
+        {"question": "q", "passage": "p"},
+        ("grade", 3),
     ),
     "support": (
-        SupportJudge, "user: '{sentence} {passage}'\n" + words("full", "none"),
-        "I would say so: Holds.", {"sentence": "s", "passage": "p"}, ("verdict", "full"),
+        SupportJudge,
+        "user: '{sentence} {passage}'\n" + words("full", "none"),
+        "I would say so: Holds.",
+        {"sentence": "s", "passage": "p"},
+        ("verdict", "full"),
     ),
     "answerability": (
         AnswerabilityGrader,
-        "user: '{question} {context}'\nreply: {form: number, after: rating}\n", "Rating 4.0",
-        {"question": "q", "context": "c"}, ("grade", 4),
+        "user: '{question} {context}'\nreply: {form: number, after: rating}\n",
+        "Rating 4.0",
+        {"question": "q", "context": "c"},
+        ("grade", 4),
     ),
     "answerability in windows": (
         lambda model: AnswerabilityGrader(model, window=5),
-        "user: '{questions} {context}'\n" + LIST, "[5, 0]",
-        {"questions": ["q", "r"], "context": "c"}, ("grades", [5, 0]),
+        "user: '{questions} {context}'\n" + LIST,
+        "[5, 0]",
+        {"questions": ["q", "r"], "context": "c"},
+        ("grades", [5, 0]),
     ),
     "entailment": (
-        EntailmentJudge, "user: '{key_point} {response}'\n" + words("yes", "no"), "so: fails",
-        {"key_point": "k", "response": "r"}, ("verdict", "no"),
+        EntailmentJudge,
+        "user: '{key_point} {response}'\n" + words("yes", "no"),
+        "so: fails",
+        {"key_point": "k", "response": "r"},
+        ("verdict", "no"),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture

@@ -64,10 +64,13 @@ def test_sentences_cite_the_passages_by_their_ids_in_the_order_of_the_reply():
         assert inputs_sent(server) == [
             {
                 "question": QUESTION,
-                "passages": dict(zip("123", PASSAGES.values(), strict=True)), "words": 400,
-                "citations": 3, "rejected": [], "faults": [],
+                "passages": dict(zip("123", PASSAGES.values(), strict=True)),
+                "words": 400,
+                "citations": 3,
+                "rejected": [],
+                "faults": [],
             }
-        ]  # fmt: skip
+        ]
     assert sentences == WRITTEN
     assert len(calls) == 1
 

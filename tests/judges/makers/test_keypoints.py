@@ -334,10 +334,12 @@ def test_a_partition_is_one_call():
         points, calls = merged(server)
         assert inputs_sent(server) == [
             {
-                "question": QUESTION, "points": dict(zip("1234", TEXTS, strict=True)),
-                "rejected": [], "faults": [],
+                "question": QUESTION,
+                "points": dict(zip("1234", TEXTS, strict=True)),
+                "rejected": [],
+                "faults": [],
             }
-        ]  # fmt: skip
+        ]
     assert points == MERGED
     assert len(calls) == 1
 
@@ -356,7 +358,9 @@ WRONG = {
     "no number": ([*GOOD, ("Frost.", 0, -1)], ["not the number of a point: -1, 0"], "unparseable"),
     "doubled": ([*GOOD, ("More.", 2, 4)], ["listed more than once: 2, 4"], "unparseable"),
     "doubled in one": (
-        [("Rain.", 1, 3, 3), *GOOD[1:]], ["listed more than once: 3"], "unparseable",
+        [("Rain.", 1, 3, 3), *GOOD[1:]],
+        ["listed more than once: 3"],
+        "unparseable",
     ),
     "all at once": (
         [("Rain.", 1, 1), ("Thin.", 5)],
@@ -364,7 +368,7 @@ WRONG = {
         "incomplete",
     ),
     "nothing": ([], ["in no merged point: 1, 2, 3, 4"], "incomplete"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("wrong", "faults", "reason"), WRONG.values(), ids=WRONG)

@@ -240,10 +240,13 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
                 "--by", "length,run:c*", "--json")  # fmt: skip
     assert ran.code == 0, ran.err
     assert [(row["row"], row["by"], row["run_id"]) for row in ran.rows] == [
-        ("corrected", "length", "length over 159"), ("corrected", "length", "length up to 159"),
-        ("difference", "length", ran.rows[2]["run_id"]), ("corrected", "run:c*", "c*"),
-        ("corrected", "run:c*", "other runs"), ("difference", "run:c*", "other runs"),
-    ]  # fmt: skip
+        ("corrected", "length", "length over 159"),
+        ("corrected", "length", "length up to 159"),
+        ("difference", "length", ran.rows[2]["run_id"]),
+        ("corrected", "run:c*", "c*"),
+        ("corrected", "run:c*", "other runs"),
+        ("difference", "run:c*", "other runs"),
+    ]
     ran = judge("drift", lexical, lexical, "--kind", "support", "--json")
     assert ran.code == 0, ran.err
     assert (ran.rows[0]["verdict"], ran.rows[0]["n_anchors"]) == ("neither moved", 100)

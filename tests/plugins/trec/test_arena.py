@@ -389,11 +389,14 @@ def test_a_label_that_is_none_is_listed_and_not_judged(tmp_path):
 
 def test_a_persons_label_is_the_same_whichever_run_they_name_first(tmp_path):
     battles = write_rows(tmp_path / "battles.jsonl", [battle.as_row() for battle in BATTLES])
-    people = write_rows(tmp_path / "people.jsonl", [
-        {"topic_id": "t1", "run_id": "b", "opponent_id": "a", "label": "b"},  # a is better
-        {"topic_id": "t1", "run_id": "a", "opponent_id": "c", "label": "model_a"},
-        {"topic_id": "t2", "run_id": "c", "opponent_id": "a", "label": "win"},
-    ])  # fmt: skip
+    people = write_rows(
+        tmp_path / "people.jsonl",
+        [
+            {"topic_id": "t1", "run_id": "b", "opponent_id": "a", "label": "b"},  # a is better
+            {"topic_id": "t1", "run_id": "a", "opponent_id": "c", "label": "model_a"},
+            {"topic_id": "t2", "run_id": "c", "opponent_id": "a", "label": "win"},
+        ],
+    )
     agreement = agree(people, battles, Problems())
     assert (agreement["kind"], agreement["n"]) == ("battles", 3)
     assert agreement["accuracy"] == pytest.approx(2 / 3)

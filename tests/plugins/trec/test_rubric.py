@@ -532,8 +532,10 @@ def test_researchrubrics_results_are_of_the_system_that_the_file_is_named_for(tm
     path, problems = reading_put(tmp_path / "gemini.jsonl", *rows), Problems()
     verdicts = list(read_verdicts(path, problems))
     assert [(one.run_id, one.label, one.weight) for one in verdicts] == [
-        ("gemini", "met", 4.0), ("gemini", "not_met", -2.0), ("gemini", None, 4.0),
-    ]  # fmt: skip
+        ("gemini", "met", 4.0),
+        ("gemini", "not_met", -2.0),
+        ("gemini", None, 4.0),
+    ]
     assert verdicts[0].rationale == "it is there"
     assert problems.counts() == {"label": 1}
 

@@ -79,8 +79,10 @@ def test_a_leaderboard_has_all_pairs_with_holm_and_marks_neighbours(three):
     assert [run["run_id"] for run in board["runs"]] == ["good", "fair", "poor"]
     names = [(p["run_id"], p["other_run_id"], p["are_neighbours"]) for p in board["pairs"]]
     assert names == [
-        ("good", "fair", True), ("good", "poor", False), ("fair", "poor", True),
-    ]  # fmt: skip
+        ("good", "fair", True),
+        ("good", "poor", False),
+        ("fair", "poor", True),
+    ]
     # fair less poor: .5, .4 and a tie: of 8 sign flips 4 reach .9. Holm: .25 x 3, .25 x 2, .5.
     assert [p["p"] for p in board["pairs"]] == [0.25, 0.25, 0.5]
     assert [p["p_holm"] for p in board["pairs"]] == [0.75, 0.75, 0.75]

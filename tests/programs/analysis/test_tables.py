@@ -56,15 +56,21 @@ def jury_report(**difference):
     }  # fmt: skip
     chosen = {"name": "single, chosen on other topics", "value": row(0.46, 0.4, 0.5)}
     return {
-        "worth": {"value": 1.4, "correlation": 0.6}, "by_people": True,
+        "worth": {"value": 1.4, "correlation": 0.6},
+        "by_people": True,
         "members": [member, {**member, "member": "a-team-with-a-long-name-2"}],
-        "n_items": 1200, "n_topics": 15, "n_labelled": 1200, "n_off_scale": 0, "n_adjudicated": 0,
-        "how": "median", "objective": "quadratic",
+        "n_items": 1200,
+        "n_topics": 15,
+        "n_labelled": 1200,
+        "n_off_scale": 0,
+        "n_adjudicated": 0,
+        "how": "median",
+        "objective": "quadratic",
         "ways": [
             {**way, **chosen, "less_chosen": None},
             {**way, "name": "median", "value": row(0.45, 0.41, 0.49), "less_chosen": difference},
         ],
-    }  # fmt: skip
+    }
 
 
 def test_a_jury_is_better_or_worse_than_its_best_member_only_where_the_interval_says_so(

@@ -127,8 +127,10 @@ def test_what_was_made_comes_in_order_by_its_ids_and_none_where_it_was_not(tmp_p
 
     made, results = asyncio.run(go())
     assert made == [
-        ({"topic_id": "t0"}, "T0"), ({"topic_id": "t1"}, None), ({"topic_id": "t2"}, "T2"),
-    ]  # fmt: skip
+        ({"topic_id": "t0"}, "T0"),
+        ({"topic_id": "t1"}, None),
+        ({"topic_id": "t2"}, "T2"),
+    ]
     assert (results.n_judged, results.n_unjudged) == ({"some": 4}, {"some": 2})
 
 

@@ -332,10 +332,13 @@ SUCCEEDED = {
     "listwise": ({}, lambda body: {"order": [2, 3, 1]}, ["b", "c", "a"], {"listwise": 1}),
     "setwise": ({"top": 1, "size": 3}, pick_fewest_dams, ["c", "a", "b"], {"setwise": 1}),
     "coverage": (
-        {"weight": 0.0}, rate, ["b", "c", "a"], {"sub-questions": 1, "ratings": 6},
+        {"weight": 0.0},
+        rate,
+        ["b", "c", "a"],
+        {"sub-questions": 1, "ratings": 6},
     ),
     "coverage of given sub-questions": (COVERAGE, rate, ["b", "c", "a"], {"ratings": 6}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SUCCEEDED)

@@ -167,7 +167,9 @@ SCORES = {
         {"c": 1 + 9, "b": 2 + 6, "a": 3 + 3},
     ),
     "mmr for relevance alone, by scores": (
-        [BACKWARDS], {"mmr": {"weight": 1}}, {"c": 1, "b": 1 / 2, "a": 0},
+        [BACKWARDS],
+        {"mmr": {"weight": 1}},
+        {"c": 1, "b": 1 / 2, "a": 0},
     ),
     "mmr for relevance alone, by cosines: dam; dam dam clay; dam clay rock": (
         [BACKWARDS],
@@ -175,9 +177,11 @@ SCORES = {
         {"a": 1, "b": DAMS / math.hypot(DAMS, 1), "c": 1 / math.sqrt(3)},
     ),
     "places, where others follow what was reranked": (
-        [BACKWARDS], {"mmr": {**BY_RELEVANCE, "depth": 2}}, {"b": 1, "c": 1 / 2, "a": 1 / 3},
+        [BACKWARDS],
+        {"mmr": {**BY_RELEVANCE, "depth": 2}},
+        {"b": 1, "c": 1 / 2, "a": 1 / 3},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("runs", "step", "scores"), SCORES.values(), ids=SCORES.keys())

@@ -388,9 +388,11 @@ def test_a_run_that_a_step_reads_is_neither_replaced_nor_removed(retrieve_files_
 
 OTHERS = {
     "of judge run": '{"fingerprint": "1", "config": {"program": ["support"]}}',
-    "of judge build": '{"program": "build"}', "of judge generate": '{"program": "generate"}',
-    "broken": '{"program": "retr', "no object": "[]",
-}  # fmt: skip
+    "of judge build": '{"program": "build"}',
+    "of judge generate": '{"program": "generate"}',
+    "broken": '{"program": "retr',
+    "no object": "[]",
+}
 
 
 @pytest.mark.parametrize("manifest", OTHERS.values(), ids=OTHERS.keys())

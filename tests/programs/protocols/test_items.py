@@ -197,9 +197,11 @@ def test_items_without_run_and_topic_have_one_mean(run, server, items, own):
     )
     result = run()
     assert [(r.run_id, r.topic_id, r.measure, r.value, r.n) for r in result.scores] == [
-        ("items", "all", "groundedness", 0.25, 4), ("items", "all", "share_no", 0.75, 4),
-        ("items", "all", "share_partly", 0.0, 4), ("items", "all", "share_yes", 0.25, 4),
-    ]  # fmt: skip
+        ("items", "all", "groundedness", 0.25, 4),
+        ("items", "all", "share_no", 0.75, 4),
+        ("items", "all", "share_partly", 0.0, 4),
+        ("items", "all", "share_yes", 0.25, 4),
+    ]
     assert score_path(result.folder, Problems()) == result.scores
 
 

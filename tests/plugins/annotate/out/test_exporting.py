@@ -99,8 +99,10 @@ def test_repeats_and_controls_stand_in_a_file_of_their_own(labels):
     assert report.n_checks == 3
     checks = read_rows(report.checks)
     assert [(r["sentence_id"], r["repeat"], r["is_control"], r["label"]) for r in checks] == [
-        ("0", 0, False, "full"), ("0", 1, False, "none"), ("1", 0, True, "none"),
-    ]  # fmt: skip
+        ("0", 0, False, "full"),
+        ("0", 1, False, "none"),
+        ("1", 0, True, "none"),
+    ]
     assert any("out.checks.jsonl: 3 rows" in line for line in summary(report))
 
 

@@ -54,8 +54,11 @@ def test_each_edit_changes_what_it_names_and_lineage_is_kept():
     names = {one.nugget.text: name for name, one in bank.nuggets.items()}
     bank.edit(edit("merge", names["c two"], names["fact A"], texts=["both"]))
     assert shown(bank) == [
-        ("c one", ("c",)), ("both", ("c", "a")), ("fact d", ("d",)), ("new", ()),
-    ]  # fmt: skip
+        ("c one", ("c",)),
+        ("both", ("c", "a")),
+        ("fact d", ("d",)),
+        ("new", ()),
+    ]
     assert next(one for one in bank.nuggets.values() if one.roots == ("c", "a")).nugget.sources == (
         "pc",
         "pa",
@@ -67,8 +70,11 @@ def test_importance_comes_last_and_orders_the_bank():
     bank.edit(edit("importance", "a", importance="okay"))
     edited = bank.as_bank()
     assert [(one.id, one.importance) for one in edited.nuggets] == [
-        ("b", "vital"), ("d", "vital"), ("a", "okay"), ("c", None),
-    ]  # fmt: skip
+        ("b", "vital"),
+        ("d", "vital"),
+        ("a", "okay"),
+        ("c", None),
+    ]
     bank.edit(edit("edit", "a", texts=["A"]))  # wording mended: as important as before
     bank.edit(edit("merge", "b", "d", texts=["BD"]))
     by_text = {one.nugget.text: one.nugget.importance for one in bank.nuggets.values()}

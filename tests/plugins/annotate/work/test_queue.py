@@ -151,9 +151,12 @@ def test_another_seed_name_kind_or_condition_is_another_order(task):
     orders = [
         tuple(entry.cell for entry in firsts(make_queue(task, name, Plan(**plan))))
         for name, plan in (
-            ("ann", {}), ("bob", {}), ("ann", {"seed": 1}), ("ann", {"condition": "post_edit"}),
+            ("ann", {}),
+            ("bob", {}),
+            ("ann", {"seed": 1}),
+            ("ann", {"condition": "post_edit"}),
         )
-    ]  # fmt: skip
+    ]
     assert len(set(orders)) == len(orders)
     assert orders[0] == tuple(entry.cell for entry in firsts(make_queue(task, "ann", Plan())))
 

@@ -459,9 +459,12 @@ def test_a_dry_run_asks_nothing_and_has_the_calls_by_part(
 ):
     plan = inject(judge, injection_command_judged, "--dry-run", "--json")
     assert {row["judge"]: row["calls"] for row in plan.rows} == {
-        "support base": 6, "support planted": N_PLANTED, "support without fence": 6,
-        "support without schema": 6, "support without all": 6,
-    }  # fmt: skip
+        "support base": 6,
+        "support planted": N_PLANTED,
+        "support without fence": 6,
+        "support without schema": 6,
+        "support without all": 6,
+    }
     shown = inject(judge, injection_command_judged, "--dry-run")
     assert "skipped quotes: the support judge quotes nothing" in shown.out
     assert tide_server.requests == []
