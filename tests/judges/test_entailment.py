@@ -300,7 +300,10 @@ def test_a_fitted_judge_keeps_its_quotes(served):
     scale = ("no", "neutral", "yes")
     cuts = Correction(cuts=(0.7, 0.9))
     file = JudgeFile(
-        judge="entailment", version=EntailmentJudge.version, scale=scale, model=model.model,
+        judge="entailment",
+        version=EntailmentJudge.version,
+        scale=scale,
+        model=model.model,
         correction=cuts,
     )
     judge = EntailmentJudge(model, window=10).copy_with_fit(file)

@@ -125,7 +125,10 @@ def test_every_change_of_the_definition_is_another_version(definition):
 def test_a_judge_file_fits_the_version_that_it_was_made_with_alone(definition):
     judge = OwnJudge(definition(), model="lexical")
     state = JudgeFile(
-        judge="grounded", version=judge.version, scale=judge.scale, model="lexical",
+        judge="grounded",
+        version=judge.version,
+        scale=judge.scale,
+        model="lexical",
         correction=Correction(cuts=(0.9, 0.95)),
     )
     fitted = judge.copy_with_fit(state)

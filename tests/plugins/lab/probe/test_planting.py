@@ -171,7 +171,10 @@ def planted(fault, items, labels=None, best="support"):
     others = ["Once we saw Norwick.", "Then we saw Norwick."]
     vocabulary = Vocabulary.of([*(i.inputs["answer"] for i in items), *others])
     parts = (
-        find_form(NuggetAssigner("lexical")), of_source, vocabulary, items,
+        find_form(NuggetAssigner("lexical")),
+        of_source,
+        vocabulary,
+        items,
         np.random.default_rng(0),
     )
     return JudgedAnswer(*parts).plant_fault(fault)
