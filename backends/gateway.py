@@ -1,4 +1,4 @@
-"""The one way to a model: cache, single flight, budget, limits, retries, and a checked reply."""
+"""The gateway to a model: cache, single flight, budget, limits, retries, and a checked reply."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ class Transport(Protocol):
     """Sends one request body (JSON of OpenAI's chat completions) to an endpoint."""
 
     async def send(self, body: bytes) -> Completion:
-        """Raises: EndpointError, or EndpointUnusable when no request can succeed."""
+        """Return the reply. Raises: EndpointError; EndpointUnusable if no request can succeed."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 class Backend(Protocol):
-    """Answers a judge's questions: any model, or the lexical baseline."""
+    """Answers a judge's questions: a model, or the lexical baseline."""
 
     config: ModelConfig
     budget: Budget
@@ -101,34 +101,34 @@ class Backend(Protocol):
         Args:
             prompt: the compiled question.
             inputs: a value for each input field of the prompt.
-            replicate: 0, 1, ...; each number is a sample of its own.
+            replicate: 0, 1, ...; each number is a separate sample.
 
-        Raises: JudgeError with the reason when there is no judgement; EndpointUnusable when no
-            request can succeed.
+        Raises: JudgeError with a reason if there is no judgement; EndpointUnusable if no request
+            can succeed.
         """
         ...
 
     def copy_with(self, **settings: Any) -> Backend:
-        """The same, asked with other settings: fields of ModelConfig that go into a request."""
+        """Return a backend with other settings: fields of ModelConfig that a request has."""
         ...
 
     async def aclose(self) -> None:
-        """Write what is pending and let go of connections."""
+        """Write what is pending, and close connections."""
         ...
 
 
 class Gateway:
     """Asks a model through a Transport, with cache, budget, limits, retries and a strict parser.
 
-    Equal questions that are asked at the same time are sent once. A judgement counts even if its
-    reply repeats the endpoint's key, but such a reply is not cached. Errors never show the key.
+    Equal questions at the same time are sent once. A judgement counts even if its reply repeats the
+    endpoint's key, but such a reply is not cached. Errors never show the key.
 
     Args:
         config: the model's entry in `models:`.
-        transport: sends the requests; None (offline) answers from the cache alone.
-        cache: keeps valid replies; None keeps nothing.
-        budget: limits of the run, shared by all of its models.
-        limiter: waits before each request; None makes one with the limits of `config`.
+        transport: sends the requests; None (offline): answer only from the cache.
+        cache: keeps valid replies; None: keep nothing.
+        budget: limits of the run, shared by all its models.
+        limiter: waits before each request; None: make one with the limits of `config`.
         caution: bounds for requests whose size is not known yet.
     """
 
@@ -184,7 +184,7 @@ class Gateway:
             raise
 
     def trust(self) -> None:
-        """The model gave judgements before, elsewhere: its first ones here decide nothing."""
+        """Note that the model gave judgements elsewhere: its first ones here decide nothing."""
         self._limiter.probation.note_success()
 
     async def aclose(self) -> None:
@@ -193,10 +193,10 @@ class Gateway:
             await self._transport.aclose()
 
     def copy_with(self, **settings: Any) -> Gateway:
-        """The same endpoint, cache, budget and limits, asked with other settings.
+        """Return a gateway with the same endpoint, cache, budget and limits, but other settings.
 
         Args:
-            settings: fields of ModelConfig that go into a request, as `temperature=1.0`.
+            settings: fields of ModelConfig that are part of a request, as `temperature=1.0`.
         """
         twin = copy.copy(self)
         twin.config = self.config.model_copy(update=settings)

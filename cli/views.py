@@ -1,4 +1,4 @@
-"""Tables of commands: leaderboards, dry runs, and what helps where judgements are missing."""
+"""Views of commands: leaderboards, dry runs, and hints about missing judgements."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LeaderboardOutput:
 
     @property
     def way(self) -> Format:
-        """The format; JSON by `--json`. Raises: InputError where both are given and differ."""
+        """The format; JSON for `--json`. Raises: InputError if both are given and differ."""
         return choose_format(self.format, as_json=self.as_json)
 
     @property
@@ -65,14 +65,14 @@ def print_leaderboards(
     named: Path | None = None,
     has_tables: bool = True,
 ) -> None:
-    """Print scores: a leaderboard of each program, or every row as JSON.
+    """Print scores: a leaderboard for each program, or every row as JSON.
 
     Args:
-        measures: to show, or `ALL`; by default those that the window has room for.
-        named: how the user named `path`, for the line on how to look further; None: the same.
-        has_tables: whether those that programs make are printed above.
+        measures: the measures to show, or `ALL`; by default those that fit the window.
+        named: how the user named `path`, for the hint at the end; None: the same.
+        has_tables: whether tables of programs are printed above.
 
-    Raises: InputError for a measure that is not there.
+    Raises: InputError for an unknown measure.
     """
     from ..programs.analysis.leaderboards import check_measures, leaderboards, rank_rows
 
@@ -117,7 +117,7 @@ def print_leaderboards(
 
 
 def make_means_table(boards: Sequence[Leaderboard]) -> Table:
-    """A line for each run and measure, in the order of the leaderboards."""
+    """Return a row for each run and measure, in the order of the leaderboards."""
     columns = [
         Column("run_id", Kind.NAME), Column("measure", Kind.NAME), Column("mean", Kind.SHARE),
         Column("interval", Kind.INTERVAL), Column("is_different_from_next", Kind.TEXT),
@@ -147,7 +147,7 @@ _BOUNDS = ("least", "expected", "most")
 
 
 def make_plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> View:
-    """The total in a sentence, then a row for each judge."""
+    """Return the total in a sentence, and a row for each judge."""
     columns = [
         Column("judge", Kind.NAME), Column("model", Kind.NAME),
         Column("calls", Kind.COUNT), Column("prompt_tokens", Kind.COUNT, "prompt"),
@@ -169,7 +169,7 @@ def make_plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> 
 
 
 def make_agents_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """The least, the expected and the most that agents may take."""
+    """Return the least, the expected and the most that agents may spend."""
     columns = [Column("agent", Kind.NAME), Column("items", Kind.COUNT)]
     columns += [
         Column(f"{what}_{bound}", Kind.COUNT, f"{what}, {bound}", optional=1)
@@ -205,7 +205,7 @@ _HELPS = {
 
 
 def list_unjudged(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Which file lists missing judgements, and for each reason what helps; [] without any."""
+    """Return which file lists missing judgements, and a hint for each reason; [] if none are."""
     reasons = Counter(manifest["unjudged_by_reason"])
     if not reasons.total():
         return []
@@ -245,10 +245,12 @@ def print_plan(
     dry_run: bool = True,
     as_json: bool,
 ) -> bool:
-    """Print what the command will take; whether that was all that is wanted.
+    """Print the estimate of a command.
 
     Args:
-        assumed: a note below it; None: what a dry run assumes.
+        assumed: a note below it; None: the assumptions of a dry run.
+
+    Returns: `dry_run`: whether the command ends here.
     """
     from ..programs.engine.dry_run import ASSUMED
 

@@ -1,4 +1,4 @@
-"""Finished judgements as they arrive: append-only lines that survive kill -9, found by content."""
+"""The journal of a stage: one line for each outcome, appended as it arrives, safe against kills."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ _MEND = "delete this line and run again: what it holds is asked again, the other
 
 
 class Journal:
-    """The outcomes of one stage, by the number of an item in the stage's order.
+    """The outcomes of one stage, by the position of an item in the stage's order.
 
-    An item is known again by a 64-bit hash of its ids and texts, so that a changed input is
-    judged anew. A line torn by a kill is dropped. Holds 4 bytes in memory for each item (8 once the
-    file has 4 GB), and 16 more for each judgement that it was opened with.
+    An item is found by a 64-bit hash of its ids and texts, so that a changed input is judged again.
+    A line that a kill cut short is dropped. Memory: 4 bytes for each item (8 once the file has 4
+    GB), and 16 more for each judgement that it was opened with.
 
     Args:
-        path: the file, made if it is not there.
+        path: the file; it is created if it does not exist.
         retry: forget outcomes without a judgement, so that they are asked for again.
-        final: but not those with these reasons.
-        values: what an outcome of this stage holds; None: anything.
-        is_answered: whether there is a reply to the question of a key by now. An outcome that rests
-            on its failure is forgotten then.
+        final: but keep those with these reasons.
+        values: checks the values of outcomes of this stage; None: anything.
+        is_answered: whether the question of a key has a reply by now. Outcomes that rest on its
+            failure are then forgotten.
 
     Attributes:
-        has_judged: one of the outcomes that it was opened with is a judgement.
+        has_judged: whether one of the outcomes that it was opened with is a judgement.
         failed: the keys of all questions that failed, one after the other.
 
-    Raises: InputError for a line that is no outcome of this stage, and for what the disk refuses.
+    Raises: InputError for a line that is not an outcome of this stage, and if the disk refuses.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes of its lines."""
+        """The size of its lines in bytes."""
         return self._end
 
     def recall(self, item: int, digest: int) -> bool:
-        """Whether this item is finished; remembers where its outcome stands."""
+        """Whether this item is finished; remembers where its outcome is."""
         # The last of equal digests: an outcome that was asked for again stands after the first.
         at = (
             bisect_left(self._known, digest + 1) - 1 if digest < 2**64 - 1 else len(self._known) - 1
@@ -106,10 +106,10 @@ class Journal:
         return is_known
 
     def write(self, item: int, digest: int, outcome: Outcome) -> None:
-        """Append one outcome; it is with the operating system when this returns.
+        """Append one outcome; the operating system has it when this returns.
 
-        Unless all of it came from the reply cache, where it would be found again: such lines wait
-        for others, as does one that the disk refuses.
+        If all of it came from the reply cache, where it would be found again, the line waits for
+        others; so does a line that the disk refuses.
         """
         line = orjson.dumps(_to_json(digest, outcome), option=orjson.OPT_APPEND_NEWLINE)
         self._waiting += line
@@ -122,7 +122,7 @@ class Journal:
             self._flush()
 
     def outcome(self, item: int) -> Outcome:
-        """What was judged for this item.
+        """Return the outcome of this item.
 
         An item that the run did not reach is `Unjudged(budget)`.
         """
@@ -135,13 +135,13 @@ class Journal:
         return _from_json(orjson.loads(self._reader.readline()))
 
     def unfit(self, item: int, what: str) -> InputError:
-        """The error of an outcome that cannot be this item's."""
+        """Return the error for an outcome that cannot be this item's."""
         with self._path.open("rb") as stream:
             before = stream.read(self._offsets[item] - 1)
         return _wrong(self._path, before.count(b"\n") + 1, what)
 
     def close(self) -> None:
-        """Write what waits, and close the file."""
+        """Write waiting lines, and close the file."""
         try:
             if self._waiting:
                 self._flush()
@@ -250,13 +250,13 @@ _LEANING = {  # what stands beside the label, see Verdict.as_row
 
 
 def make_object_type(fields: Mapping[str, Any]) -> Any:
-    """The type of a JSON object that has these fields, and no others."""
+    """Return the type of a JSON object that has these fields, and no others."""
     new: Any = TypedDict  # which type checkers want to read, not to run
     return with_config(ConfigDict(extra="forbid"))(new("Object", dict(fields)))
 
 
 def make_list_type(kind: Any) -> Any:
-    """The type of a list of values of a type that `make_object_type` made."""
+    """Return the type of a list of values of a type from `make_object_type`."""
     return list.__class_getitem__(kind)
 
 
@@ -291,9 +291,9 @@ _UNJUDGED: Values = TypeAdapter(make_object_type({"unjudged": tuple[Reason, Stri
 
 
 def verdicts_on(scale: Collection[str]) -> Values:
-    """The values of a stage of `labels`: verdicts, whose labels are of this scale.
+    """Return the type of the values of a stage of `labels`: verdicts with labels of this scale.
 
-    In a window, one that ended otherwise than the others has no label, but the reason.
+    In a window, an item that failed while others did not has the reason instead of a label.
     """
     return _verdicts_on(tuple(scale))
 
@@ -331,15 +331,15 @@ def _is_unjudged(row: Any) -> bool:
 
 
 def make_values(kind: Any) -> Values:
-    """The values of a stage of `makes`: what was made, of this type."""
+    """Return the type of the values of a stage of `makes`: what was made, of this type."""
     return TypeAdapter(make_object_type({"made": kind}))
 
 
 def wrong_in(row: Any, values: Values | None) -> str:
-    """What is wrong with a line of a journal, and what was wanted; "" if nothing is.
+    """Return what is wrong with a line of a journal, and what was wanted; "" if nothing is.
 
     Args:
-        values: what an outcome with values holds; None: anything.
+        values: the type of the values of an outcome; None: anything.
     """
     try:
         _LINE.validator.validate_python(row)

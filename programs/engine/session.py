@@ -43,15 +43,15 @@ log = logging.getLogger("nuggetjudge")
 
 
 class ProgressBar:
-    """The progress of one stage, in a line that a terminal rewrites and that goes when it ends.
+    """The progress of one stage, in a line that a terminal rewrites and removes at the end.
 
-    `usage` is the run's, so that the cost is the run's.
+    `usage` is that of the run, and so is the cost.
 
     Args:
-        total: number of items; None: not known.
+        total: the number of items; None: unknown.
         quiet: draw nothing.
-        in_flight: says what is waited for, in the loop that this is entered in, where no item
-            ends for STALL_S, also when quiet; None: nothing is said.
+        in_flight: describes what the run waits for, in the current event loop, if no item ends for
+            STALL_S, also when quiet; None: nothing is said.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ProgressBar:
         self.step()
 
     def step(self) -> None:
-        """One more item is done; it is drawn now and then."""
+        """Count one more item; now and then the line is drawn again."""
         self.done += 1
         now = self._finished = time.monotonic()
         self._patience = STALL_S
@@ -91,7 +91,7 @@ class ProgressBar:
             self._draw()
 
     def line(self) -> str:
-        """How far the stage is, what failed, what the run costs so far, and the time left."""
+        """Return the line: items done, failures, the cost of the run so far, and the time left."""
         total = "" if self._total is None else f" / {self._total:,}"
         parts = [f"{self._name}  {self.done:,}{total}", f"{self.unjudged:,} failed"]
         if self._usage.requests:
@@ -140,7 +140,7 @@ T = TypeVar("T")
 
 
 class Outcomes:
-    """What became of the items of a stage; called with each of them, in the stage's order."""
+    """The outcomes of a stage; call it with each item, in the stage's order."""
 
     def __init__(
         self,
@@ -203,12 +203,12 @@ class Outcomes:
 
 
 class Session:
-    """Judges stages one after the other, each going on from its journal.
+    """Judges stages one after the other; each continues from its journal.
 
     Args:
-        retry: ask again for what the journals have as unjudged.
+        retry: ask again about items that the journals have as unjudged.
         quiet: draw no progress bar.
-        asks: False: nobody is asked, what the journals lack is not judged.
+        asks: False: send no request; items that the journals lack are not judged.
     """
 
     def __init__(
@@ -235,14 +235,17 @@ class Session:
 
     @property
     def spending(self) -> Spending:
-        """What is written of what this start takes, to the folder that it writes."""
+        """The record of what this start spends, in the folder that it writes."""
         if self._spending is None:
             self._spending = Spending(self.config.run.out, self.budget.usage)
         return self._spending
 
     @asynccontextmanager
     async def judge_stage(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
-        """Judge what is missing of a stage; then its outcomes, in the order of its items."""
+        """Judge the items of a stage that its journal lacks; give a function to all outcomes.
+
+        Call the function with each item, in the order of the stage.
+        """
         run = self.config.run
         identity = self.judge_set.fingerprint(stage.judges, stage.settings)
         name = "offline" if run.offline else identity
@@ -298,9 +301,9 @@ class Session:
     async def make_stage(
         self, stage: Stage, results: Results
     ) -> list[tuple[Mapping[str, Any], Any]]:
-        """What was made of each item of a stage, by its ids; None: it was not judged.
+        """Yield what was made of each item of a stage, with its ids; None: it was not judged.
 
-        No text and no step of an item is kept.
+        Texts and steps of items are not kept.
         """
         async with self.judge_stage(stage, results) as outcome:
             return [(item.ids, _get_made(outcome(item))) for item in stage.items()]
@@ -319,13 +322,13 @@ class Session:
         return max(1, min(most, most if stage.total is None else stage.total))
 
     async def starts_again(self, failed: Iterable[bytes] = ()) -> bool:
-        """Whether questions that failed in this run were answered later in it, for another item.
+        """Whether questions that failed in this run were later answered in it, for another item.
 
-        Then judge all stages once more: the outcomes that rest on such a failure are made anew, by
-        the kept replies, and all others stay. So a run gives what its replay gives.
+        If so, judge all stages once more: outcomes that rest on such a failure are made again from
+        the cached replies, and all others stay. A run then gives the same as its replay.
 
         Args:
-            failed: keys of more questions that failed, outside of stages.
+            failed: keys of further questions that failed, outside of stages.
         """
         self._failed += b"".join(failed)
         if self._failed and self._elsewhere is not None:
@@ -339,7 +342,7 @@ class Session:
         return self._is_again
 
     async def aclose(self) -> None:
-        """Let go of workers and connections."""
+        """Close workers and connections."""
         if self._elsewhere is not None:
             await self._elsewhere.aclose()
         await self.judge_set.aclose()
@@ -356,15 +359,15 @@ def run_session(
     judge_set: JudgeSet | None = None,
     asks: bool = True,
 ) -> T:
-    """Open what a command that asks judges needs, do its work, and close all.
+    """Open what a command with judges needs, do its work, and close everything.
 
     Args:
-        judges: those that may be asked.
+        judges: the judges that may be asked.
         budget: shared with other work; None: that of the config.
         judge_set: judges that are open already; None: those of the config.
         asks: see Session.
 
-    Raises: InputError for a limit in dollars without a price; what the work raises.
+    Raises: InputError for a limit in dollars without a price; whatever the work raises.
     """
     names = list(judges)
     cache = None

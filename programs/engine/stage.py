@@ -1,4 +1,4 @@
-"""Runs the items of a stage: a bounded pool over a lazy iterator, with a journal to resume from."""
+"""Runs the items of a stage: a bounded pool over an iterator, with a journal to continue from."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ YIELD_EVERY = 64  # items that need no waiting, such as lexical ones, between tw
 
 
 class Item(NamedTuple):
-    """One thing to judge: what names it, and what it is judged by.
+    """One item to judge: its ids and its texts.
 
     Attributes:
-        ids: what names it, under the names of label files; a row of unjudged.jsonl has them all.
-        payload: inputs of the judge (str, int, lists of them); None: a text of it is missing.
-        n: how many judgements it stands for.
-        missing: which text that is. reason: why it is.
+        ids: the ids of label files; a row of unjudged.jsonl has them all.
+        payload: inputs of the judge (str, int, lists of them); None: a text is missing.
+        n: the number of judgements that it stands for.
+        missing: which text is missing. reason: why.
     """
 
     ids: Mapping[str, Any]
@@ -44,14 +44,14 @@ class Item(NamedTuple):
     reason: Reason = Reason.NO_PASSAGE
 
     def ids_at(self, index: int) -> dict[str, Any]:
-        """What names the one judgement at this index of the `n` that it stands for."""
+        """Return the ids of the one judgement at this index of its `n`."""
         return {
             name: value[index] if isinstance(value, list) and len(value) == self.n else value
             for name, value in self.ids.items()
         }
 
     def digest(self) -> int:
-        """64-bit hash of ids and inputs, the same in every process."""
+        """Return a 64-bit hash of ids and inputs, the same in every process."""
         try:
             text = orjson.dumps((self.ids, self.payload))
         except TypeError:  # half a surrogate pair, which UTF-8 cannot hold
@@ -65,17 +65,17 @@ Misfit = Callable[[Item, Any], str]
 
 @dataclass(frozen=True)
 class Stage:
-    """One kind of judgement within a run: which items, and how one is asked about.
+    """One kind of judgement within a run: its items, and how to ask about one.
 
     Attributes:
-        name: of its journal, its progress bar and its rows in unjudged.jsonl.
-        judges: those that it asks; with `settings` they name the journal.
-        items: all items, lazily, in the same order each time.
-        ask: judges one; raises JudgeError. Holds judges and settings, none of the data: it may go
-            to a worker elsewhere.
-        total: how many items there are, where that is known beforehand.
-        values: what an outcome holds, whatever the item; None: anything.
-        misfit: what of it cannot be of this item; "" if nothing is wrong with it.
+        name: the name of its journal and progress bar, and of its rows in unjudged.jsonl.
+        judges: the judges that it asks; with `settings` they name the journal.
+        items: returns all items, in the same order each time.
+        ask: judges one item; raises JudgeError. It holds judges and settings but no data, since it
+            may go to a worker elsewhere.
+        total: the number of items, if it is known before.
+        values: checks the values of an outcome, whatever the item; None: anything.
+        misfit: says which value cannot be of this item; "" if all fit.
         limits: of the agent that works on the items; None: no agent does.
     """
 
@@ -98,11 +98,12 @@ def labels(
     *,
     total: int | None = None,
 ) -> Stage:
-    """A stage that has a judge label items, one or a window of them in a call.
+    """Make a stage in which a judge labels items, one or a window of them in a call.
 
-    A payload has the `inputs` of the judge, in that order, and after them those of its `optional`
-    ones that are known: a text each, or of one of them a list of the texts of the window. The
-    outcome's `verdicts` are rows of label, score, ..., in order.
+    A payload has the `inputs` of the judge, in that order, and then its `optional` inputs that are
+    known: a text each, or for one of them a list of the texts of the window.
+
+    Returns: a stage whose outcomes have `verdicts`: rows of label, score, ..., in order.
     """
     judge: ItemJudge = judge_set[judge_name]
 
@@ -139,13 +140,13 @@ def makes(
     settings: Any = None,
     total: int | None = None,
 ) -> Stage:
-    """A stage that has judges make something of each item: nuggets, questions, answers.
+    """Make a stage in which judges write something for each item: nuggets, questions, answers.
 
     Args:
         make: takes the payload of an item; returns what was made, ready for JSON, and its calls.
-            The outcome has it under `made`.
-        made: the type of it, as pydantic checks types; Any: not checked.
-        misfit: what of it cannot be made of an item; "" if nothing is wrong with it.
+            The outcome has it as `made`.
+        made: its type, as pydantic checks types; Any: not checked.
+        misfit: says what cannot be made of an item; "" if all fits.
     """
 
     async def ask(item: Item) -> Judged:
@@ -171,7 +172,7 @@ def _other_number(item: Item, values: Any) -> str:
 
 
 def judge_inputs(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
-    """The inputs of each of the items that one payload of `labels` holds."""
+    """Return the inputs of each of the items in one payload of `labels`."""
     payload, names = item.payload or (), judge.inputs
     if len(payload) > len(names):
         names += judge.optional[: len(payload) - len(names)]
@@ -183,13 +184,13 @@ def judge_inputs(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
 
 
 def get_topic(item: Item) -> str | None:
-    """The topic of an item, where it has one."""
+    """Return the topic of an item, if it has one."""
     topic = item.ids.get("topic_id")
     return topic if isinstance(topic, str) else None
 
 
 def make_rows(outcome: Outcome, n: int) -> list[dict[str, Any]]:
-    """The verdicts of `labels` as rows, `label` None in each of the `n` where there is none."""
+    """Return the verdicts of `labels` as `n` rows; `label` is None in each if there is none."""
     if isinstance(outcome, Judged):
         verdicts = outcome.values["verdicts"]
         return [row if "label" in row else {"label": None} for row in verdicts]
@@ -197,7 +198,7 @@ def make_rows(outcome: Outcome, n: int) -> list[dict[str, Any]]:
 
 
 def find_unjudged(outcome: Judged) -> dict[int, Unjudged]:
-    """Those of a window that ended without a label while others have one, by their index."""
+    """Return the items of a window without a label, by index, if others have one."""
     rows = outcome.values.get("verdicts", ())
     return {
         index: Unjudged(Reason(row["unjudged"][0]), *row["unjudged"][1:])
@@ -216,15 +217,15 @@ class Progress(Protocol):
     """Called with each finished item."""
 
     def advance(self, outcome: Outcome | None) -> None:
-        """None: the item was finished in an earlier run."""
+        """Count an item; None: it was finished in an earlier run."""
         ...
 
 
 @dataclass
 class Tally:
-    """How the items of a stage ended; `resumed` of them in an earlier run.
+    """The outcomes of a stage, counted; `resumed` of them are from an earlier run.
 
-    `last`: what became of the last that was not judged.
+    `last`: the latest outcome without a judgement.
     """
 
     last: str = ""
@@ -235,7 +236,7 @@ class Tally:
 
 
 class Pending(NamedTuple):
-    """An item without an outcome: its position in the stage's order, its digest, itself."""
+    """An item without an outcome: its position in the stage's order, its digest, and the item."""
 
     number: int
     digest: int
@@ -243,11 +244,11 @@ class Pending(NamedTuple):
 
 
 class Work:
-    """What is left of a stage, and where the outcomes go; who asks for them is an executor's part.
+    """The remaining items of a stage, and where their outcomes go. An executor asks about them.
 
     Args:
         progress: called with each outcome.
-        settle: is called before an outcome with steps is written.
+        settle: called before an outcome with steps is written.
     """
 
     def __init__(
@@ -264,7 +265,7 @@ class Work:
         self._progress = progress
 
     def left(self) -> Iterator[Pending | None]:
-        """Items that the journal does not hold, lazily; a None now and then, to look up at."""
+        """Yield the items that the journal lacks, and now and then None, to let others run."""
         for number, item in enumerate(self.stage.items()):
             if item.payload is None:
                 continue
@@ -280,7 +281,7 @@ class Work:
                 yield None
 
     def finish(self, pending: Pending, outcome: Outcome) -> None:
-        """Keep what became of an item."""
+        """Keep the outcome of an item."""
         if outcome.steps:
             self._settle()
         self._journal.write(pending.number, pending.digest, outcome)
@@ -294,35 +295,35 @@ class Work:
 
 
 class Executor(Protocol):
-    """Asks the judges in other processes: what an entry point `nuggetjudge.executors` names.
+    """Asks the judges in other processes; an entry point `nuggetjudge.executors` names it.
 
     It is called with the config, its judges and the budget of a run whose `run.executor` is its
-    name. This process reads the data and writes the journal and the results.
+    name. This process reads the data, and writes the journal and the results.
     """
 
     async def run(self, work: Work) -> None:
-        """Finish all of it. Raises: EndpointUnusable as soon as one item meets it."""
+        """Finish all items. Raises: EndpointUnusable as soon as one item raises it."""
         ...
 
     def describe_in_flight(self) -> str:
-        """Say what the run waits for, when no item has ended for a while."""
+        """Say what the run waits for, if no item has ended for a while."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of all workers."""
+        """Close all workers."""
         ...
 
 
 async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None:
-    """Judge what is left of a stage in this process.
+    """Judge the remaining items of a stage in this process.
 
-    At most `concurrency` items are in memory at once, however many there are. Cancelling ends it
-    with everything finished in the journal.
+    At most `concurrency` items are in memory at once, however many there are. If it is cancelled,
+    everything that finished is in the journal.
 
     Args:
-        ask: judges one, in the place of what the stage has.
+        ask: judges one item, instead of the stage's function.
 
-    Raises: EndpointUnusable as soon as one item meets it; the others are cancelled.
+    Raises: EndpointUnusable as soon as one item raises it; the others are cancelled.
     """
     left, ask = work.left(), ask or work.stage.ask
 
@@ -342,7 +343,7 @@ async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None
 
 
 async def judge_item(ask: Ask, item: Item) -> Outcome:
-    """Judge one item; a JudgeError is its outcome, which names the questions that failed."""
+    """Judge one item; a JudgeError becomes its outcome, which names the questions that failed."""
     with collect_failures() as failed:
         try:
             outcome = await ask(item)
@@ -362,15 +363,16 @@ def acts(
     settings: Any = None,
     total: int | None = None,
 ) -> Stage:
-    """A stage that has an agent work on each item. A payload has the agent's `inputs`, in order.
+    """Make a stage in which an agent works on each item.
 
-    The outcome has what the agent made under `made`, and its steps, which go to trace.jsonl.
+    A payload has the agent's `inputs`, in order. The outcome has what the agent made as `made`, and
+    its steps, which go to trace.jsonl.
 
     Args:
-        judges: those of the agent, which must be of the run's judge_set.
+        judges: those of the agent, which must belong to the run's judge_set.
         made: the type of what is made, as pydantic checks types; Any: not checked.
-        misfit: what of it cannot be made of an item; "" if nothing is wrong with it.
-        settings: what decides, besides judges, corpus and limits, what is made.
+        misfit: says what cannot be made of an item; "" if all fits.
+        settings: what decides the result besides judges, corpus and limits.
     """
 
     async def ask(item: Item) -> Outcome:

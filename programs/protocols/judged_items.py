@@ -29,7 +29,7 @@ ALL = "all"  # the run of items that belong to none, such as passages of a pool
 
 @dataclass(frozen=True)
 class Measure:
-    """A score that is a weighted mean of what items earn."""
+    """A measure that is a weighted mean of the gains of items."""
 
     name: str
     gains: Mapping[str, float]  # label -> what it earns, worst label first
@@ -39,7 +39,7 @@ class Measure:
     by_own_topics: bool = False  # each run over those that it has items of
 
     def get_gains(self, items: JudgedItems) -> Floats:
-        """(n_items,) by probabilities where there are some, else by label; nan: not judged."""
+        """Return gains (n_items,) by probabilities, or by label without them; nan: not judged."""
         gains = np.full(len(items.cells), np.nan)
         for i, (label, chances) in enumerate(zip(items.labels, items.probabilities, strict=True)):
             gain = expected_gain(chances, self.gains) if chances else None
@@ -66,13 +66,13 @@ class JudgedItems:
 
     @property
     def topics(self) -> list[str]:
-        """(n_items,) the topic of each."""
+        """(n_items,) the topic of each item."""
         at = self.key_names.index("topic_id")
         return [cell[at] for cell in self.cells]
 
 
 def by_own_topics(items: JudgedItems) -> JudgedItems:
-    """The items, each run's measures being means over the topics that it has items of."""
+    """Return the items with weights for means over the topics of which each run has items."""
     measures = []
     for measure in items.measures:
         counted = np.isin(items.topics, measure.topics)
@@ -84,12 +84,12 @@ def by_own_topics(items: JudgedItems) -> JudgedItems:
 
 
 def with_unmade(items: JudgedItems, unmade: Iterable[tuple[str, str]]) -> JudgedItems:
-    """The items, with one that was not judged for each answer that could not be made.
+    """Add an unjudged item for each answer that could not be made.
 
     It weighs as much as all items of the answer would.
 
     Args:
-        unmade: (run, topic) of them.
+        unmade: (run, topic) of those answers.
     """
     names = items.key_names
     if not {"run_id", "topic_id"} <= set(names):
@@ -135,7 +135,7 @@ class Collected:
         *,
         is_first: bool = True,
     ) -> None:
-        """Add an item, or to the weights of one that is there."""
+        """Add an item, or add to the weights of one that is there."""
         at = self.index.setdefault(cell, len(self.runs))
         if at == len(self.runs):
             self.runs.append(run_id)
@@ -156,7 +156,7 @@ class Collected:
         gains: Mapping[str, Mapping[str, float]],
         topics: Mapping[str, Sequence[str]],
     ) -> JudgedItems:
-        """The items with their measures; `families` and `gains` by measure, `topics` by family."""
+        """Return the items with measures; `families` and `gains` by measure, `topics` by family."""
         at = key_names.index("topic_id")
         of_item = [cell[at] for cell in self.index]
         measures = []
@@ -186,11 +186,11 @@ def equal_items(
     gains: Mapping[str, Mapping[str, float]],
     topics: Sequence[str],
 ) -> JudgedItems:
-    """Items of which each counts the same in its topic and run.
+    """Return items that all count the same in their topic and run.
 
     Args:
-        rows: of each its cell, run, label and probabilities.
-        gains: by measure; topics: over which they are means.
+        rows: cell, run, label and probabilities of each item.
+        gains: label -> gain, by measure. topics: the topics of the means.
     """
     at = key_names.index("topic_id")
     sizes = Counter((run_id, cell[at]) for cell, run_id, _, _ in rows)
@@ -213,10 +213,9 @@ class LabelledItem(NamedTuple):
 
 
 class ItemScale(Row):
-    """What the manifest says of judged items: by which judge, and what its labels mean.
+    """What the manifest says about judged items: the judge, and the meaning of its labels.
 
-    `labels` run from worst to best; `gains` is empty where they are worth nothing, and then
-    `measure` names nothing.
+    `labels` run from worst to best. Without gains, `gains` is empty and `measure` names nothing.
     """
 
     judge: str
@@ -240,7 +239,7 @@ class ItemScale(Row):
         key: tuple[str, ...],
         measure: str = MEAN_GAIN,
     ) -> ItemScale:
-        """That of a judge's labels; `key` are the ids that each item has."""
+        """Make the scale of a judge; `key` are the ids of each item."""
         return cls(
             judge=judge.name,
             inputs=judge.inputs,
@@ -253,32 +252,33 @@ class ItemScale(Row):
 
     @property
     def measures(self) -> dict[str, dict[str, float]]:
-        """What each label earns in each measure: the mean gain, and the share of each label."""
+        """The gain of each label in each measure: the mean gain, and the share of each label."""
         return item_measures(self.labels, self.gains, self.measure)
 
     def get_run(self, cell: Cell) -> str:
-        """The run of an item; `items` where items have none."""
+        """Return the run of an item; `items` if items have none."""
         return cell[self.key.index("run_id")] if "run_id" in self.key else ITEMS
 
     def get_topic(self, cell: Cell) -> str:
-        """The topic of an item; "" where items have none."""
+        """Return the topic of an item; "" if items have none."""
         return cell[self.key.index("topic_id")] if "topic_id" in self.key else ""
 
 
 def item_measures(
     labels: Sequence[str], gains: Mapping[str, float], measure: str | None = None
 ) -> dict[str, dict[str, float]]:
-    """What each label earns in each measure, by the measure's name; see `ItemScale.measures`.
+    """Return the gain of each label, by measure; see `ItemScale.measures`.
 
     Args:
-        gains: {}: labels that have none, and so no mean. measure: the name of the mean.
+        gains: {} for labels without gains, which have no mean.
+        measure: the name of the mean.
     """
     means = {measure or MEAN_GAIN: dict(gains)} if gains else {}
     return means | label_shares(labels)
 
 
 def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[LabelledItem]:
-    """The rows of a results folder's labels.jsonl. Errors listed: an id or label that is none."""
+    """Yield the rows of a results folder's labels.jsonl. Errors: a wrong id or label."""
     for line in read_lines(path, problems):
         cell = tuple(line.id(name) or "" for name in scale.key)
         label = line.row.get("label")
@@ -292,7 +292,7 @@ def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[
 def read_labelled_items(
     path: Path, scale: ItemScale, topics: Collection[str], problems: Problems
 ) -> JudgedItems:
-    """The items of such a file; each counts the same in its topic and its run.
+    """Return the items of such a file; all count the same in their topic and run.
 
     Raises: InputError with the errors of `read_labelled`, and for items without topics.
     """
@@ -311,14 +311,14 @@ def read_labelled_items(
 def item_rows(
     items: Iterable[LabelledItem], scale: ItemScale, topics: Collection[str]
 ) -> Iterator[ScoreRow]:
-    """Rows by run and measure, of items of these topics.
+    """Yield score rows by run and measure for the items of these topics.
 
-    Every item counts the same in its topic and its run. A run's mean is over the topics that it has
-    items of: the items may be a sample, in which the lack of one says nothing about the run. Items
-    without topics have means alone.
+    Every item counts the same in its topic and run. A run's mean is over the topics of which it has
+    items: the items may be a sample, so a missing topic says nothing about the run. Items without
+    topics have only means.
 
-    Where the judge gave probabilities, `MEASURE_expected` takes the mean gain from those; a label
-    without probabilities counts as certain there.
+    If the judge gave probabilities, `MEASURE_expected` is the mean gain under them; a label without
+    probabilities counts as certain.
     """
     board = Scoreboard(topics, by_own_topics=True)
     for (run_id, topic_id), values in sorted(item_values(items, scale).items()):
@@ -333,7 +333,7 @@ def item_rows(
 def item_values(
     items: Iterable[LabelledItem], scale: ItemScale
 ) -> dict[tuple[str, str], dict[str, Value]]:
-    """By run and topic, "" where items have no topic, the value of each measure."""
+    """Return the value of each measure, by run and topic; "" for items without a topic."""
     labels: dict[tuple[str, str], Counter[str | None]] = {}
     expected: dict[tuple[str, str], list[float]] = {}
     has_chances = False

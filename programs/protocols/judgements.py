@@ -1,4 +1,4 @@
-"""What a program judged, judgement by judgement, from its files: read topic by topic, none kept."""
+"""The stream of judgements of a task, read from its files topic by topic; nothing is kept."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ class OfAnswer(Protocol):
 
 
 class Words(NamedTuple):
-    """How people read what a program judged.
+    """What people call the labels and items of a program.
 
     Attributes:
-        title: what all of it is called, such as Nuggets. item: one of it. several: more than one of
-            it; "": with an s.
-        hit: what a run does that gets the best label for an item, such as "state it".
-        first: which items a list of missed ones has first.
-        labels: how each label is drawn (STATED ...) and called.
-        penalties: instead, of points with a weight below 0.
+        title: the name of all its items, such as Nuggets.
+        item: the name of one. several: of more than one; "": with an s.
+        hit: what a run does to get the best label for an item, such as "state it".
+        first: which items come first in a list of missed ones.
+        labels: how each label is drawn (STATED ...), and its name.
+        penalties: the words for reference items with a weight below 0.
     """
 
     title: str
@@ -83,7 +83,7 @@ class Words(NamedTuple):
 
     @classmethod
     def plain(cls, name: str, labels: Sequence[str]) -> Words:
-        """Of a program that declares none; labels from worst to best."""
+        """Return the words of a program that declares none; labels from worst to best."""
         marks = [MISSED, *[PARTLY] * (len(labels) - 2), STATED][-len(labels) :]
         called = [label.replace("_", " ") for label in labels]
         each = zip(labels, marks, called, strict=True)
@@ -93,21 +93,22 @@ class Words(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """One judgement: of an answer, or of a text that is no answer.
+    """One judgement of an answer, or of a text that is not an answer.
 
     Attributes:
-        run_id, topic_id: "" where it has none.
-        cell: its ids as label files of its program's kind have them; (): people do not label it.
-        unit: what it is: nugget, key point, sub-question, question (the same ones for all answers
-            to a topic, see POINTS), claim, citation, sentence, rating, item, or what another
-            package's program calls it.
-        item: names it within its answer. text: what was looked for, or judged.
-        label: None: not judged. score: in [0, 1], how far the judge leans to the best label.
-        sub_narrative: the part of the narrative that a nugget is of; "": none is known.
-        sentence: the 0-based position of the sentence that it is about. docid: of its passage.
-        weight: of a point, below 0 where it takes off; None: it has none.
-        asked: the ids by which unjudged.jsonl names it, but for its topic.
-        question: what was asked, where its file says it. probabilities: of labels, by the judge.
+        run_id, topic_id: "" if there is none.
+        cell: its ids, as in label files of its kind; (): people do not label it.
+        unit: nugget, key point, sub-question, question (shared by all answers to a topic, see
+            POINTS), claim, citation, sentence, rating, item, or the word of another package.
+        item: its name within the answer. text: what was looked for, or judged.
+        label: None: not judged.
+        score: in [0, 1], how near it is to the best label.
+        sub_narrative: the part of the narrative that a nugget belongs to; "": unknown.
+        sentence: the 0-based index of the sentence. docid: the cited passage.
+        weight: of a reference item, below 0 for a penalty; None: it has none.
+        asked: the ids that name it in unjudged.jsonl, without the topic.
+        question: the question, if its file has it.
+        probabilities: the judge's probability of each label.
     """
 
     run_id: str
@@ -131,12 +132,12 @@ class Judgement(NamedTuple):
 
     @property
     def quoted(self) -> tuple[Evidence, ...]:
-        """Its evidence that stands in the judged text."""
+        """The evidence that was found in the judged text."""
         return tuple(each for each in self.evidence if each.is_quoted)
 
 
 def explanation(row: Explained) -> dict[str, Any]:
-    """Why a judge gave a label, under the names that a Judgement has for it."""
+    """Return why a judge gave a label, under the names of the fields of Judgement."""
     sure = (
         {"score": row.score, "probabilities": row.probabilities} if isinstance(row, Leaning) else {}
     )
@@ -144,7 +145,7 @@ def explanation(row: Explained) -> dict[str, Any]:
 
 
 def by_answer(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[Judgement]]:
-    """Pieces that people could label, by run and topic, in the order of their first ones."""
+    """Group judgements by run and topic, in the order of their first ones."""
     answers: dict[tuple[str, str], list[Judgement]] = {}
     for judgement in judgements:
         answers.setdefault((judgement.run_id, judgement.topic_id), []).append(judgement)
@@ -154,13 +155,13 @@ def by_answer(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[Jud
 def reference_judgement(
     row: OfAnswer, unit: str, point: str, text: str, label: str | None, **more: Any
 ) -> Judgement:
-    """Of a point that an answer was compared with; `more` are other fields of a Judgement."""
+    """Make the judgement of a reference item; `more` are other fields of Judgement."""
     cell = (row.topic_id, row.run_id, point)
     return Judgement(row.run_id, row.topic_id, cell, unit, point, text, label, **more)
 
 
 def read_plain_judgements(lines: Iterable[Line]) -> Iterator[Judgement]:
-    """Of rows with ids (`key_fields`) and a label, one a line."""
+    """Yield the judgements of rows with ids (`key_fields`) and a label, one a line."""
     fields = key_fields()
     for line in lines:
         ids = {name: line.optional_id(*names) for name, names in fields.items()}
@@ -183,14 +184,14 @@ def read_plain_judgements(lines: Iterable[Line]) -> Iterator[Judgement]:
 
 
 def text_fields() -> dict[str, tuple[str, ...]]:
-    """`TEXTS`, and the texts that ids of other packages' kinds name, as `fact` of `fact_id`."""
+    """Return `TEXTS`, and texts that ids of other packages' kinds name, as `fact` of `fact_id`."""
     ids = (name for name in key_fields() if name not in ("topic_id", "run_id"))
     others = (name.removesuffix("_id") for name in ids)
     return TEXTS | {name: (name,) for name in others if name not in TEXTS}
 
 
 def row_texts(lines: Iterable[Line]) -> CellTexts:
-    """The texts that rows with ids (`key_fields`) have beside their labels, by item."""
+    """Yield the texts that rows with ids (`key_fields`) have beside their labels, by item."""
     fields, texts = key_fields(), text_fields()
     for line in lines:
         ids = [line.first(*names) for names in fields.values()]
@@ -200,7 +201,7 @@ def row_texts(lines: Iterable[Line]) -> CellTexts:
 
 
 def read_texts(line: Line, names: Mapping[str, tuple[str, ...]]) -> Texts:
-    """The text fields of an object, under our names."""
+    """Return the text fields of an object, under our names."""
     texts = {}
     for name, fields in names.items():
         if (field := line.first(*fields)) and isinstance(field[1], str) and field[1].strip():
@@ -211,11 +212,11 @@ def read_texts(line: Line, names: Mapping[str, tuple[str, ...]]) -> Texts:
 
 
 class TopicFiles:
-    """The files of a results folder by topic: it keeps where lines stand, and not the lines.
+    """The files of a results folder by topic. Memory holds the positions of lines, not the lines.
 
     Args:
-        file: where a file of this name is; None: there is none.
-        run, topic: read what is of these alone; None: of all.
+        file: returns the path of a file by its name; None: there is none.
+        run, topic: read only lines of these; None: of all.
     """
 
     def __init__(
@@ -231,7 +232,7 @@ class TopicFiles:
         self._indexes: dict[str, tuple[LineIndex, list[str]]] = {}
 
     def of(self, topic_id: str) -> FileLines:
-        """The lines of one topic, of a file by its name; none of a file that is not there."""
+        """Return a function from the name of a file to its lines of one topic."""
 
         def lines(name: str) -> Iterator[Line]:
             for line in self._index(name)[0].lines(topic_id):
@@ -240,7 +241,7 @@ class TopicFiles:
         return lines
 
     def topics(self, name: str) -> list[str]:
-        """The topics of a file, in its order; NO_TOPIC for lines that are of none."""
+        """Return the topics of a file, in its order; NO_TOPIC for lines without one."""
         return self._index(name)[1]
 
     def _index(self, name: str) -> tuple[LineIndex, list[str]]:

@@ -83,7 +83,7 @@ Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
 class Nuggets(Program):
-    """AutoNuggetizer (arXiv:2411.09607): relevant passages give nuggets, answers state them."""
+    """AutoNuggetizer (arXiv:2411.09607): make nuggets from passages, find them in answers."""
 
     name = "nuggets"
     paper = (
@@ -244,13 +244,13 @@ class Nuggets(Program):
         }
 
     def items(self, folder: Folder) -> JudgedItems:
-        """Each nugget of an answer; one without nuggets is one item that was not judged."""
+        """Return each nugget of an answer; an answer without nuggets is one unjudged item."""
         without = [cell[:2] for cell in folder.notes.get(WITHOUT_BANK, ())]
         assigned = read_assignments(folder.need(ASSIGNMENTS), folder.problems)
         return nugget_items(assigned, without, lambda seen: folder.list_counted(seen, LEFT_OUT))
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each nugget of an answer."""
+        """Yield each nugget of an answer."""
         for _, row in assignments_with_lines(lines(ASSIGNMENTS)):
             for assigned in row.nuggets:
                 nugget = assigned.nugget
@@ -272,7 +272,7 @@ class Nuggets(Program):
                 yield cell, {**texts, "nugget": nugget.text, **read_texts(item, REMARKS)}
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
-        """The question; answer and nugget stand in the assignments."""
+        """Yield the question; the assignments have answer and nugget."""
         topics = load_collection(config.data, config.run.limit).topics
         for cell in wanted:
             yield cell, {"question": topics[cell[0]].question} if cell[0] in topics else {}
@@ -283,11 +283,11 @@ def nugget_items(
     without_bank: Iterable[tuple[str, str]],
     counted_of: Callable[[Iterable[str]], Sequence[str]],
 ) -> JudgedItems:
-    """The nuggets of all answers, one item for an answer whose nuggets could not be made.
+    """Return the nuggets of all answers, and one item for each answer whose nuggets are missing.
 
     Args:
         without_bank: (run, topic) of those answers.
-        counted_of: the topics that scores are means over, of those with answers.
+        counted_of: returns the topics of the means, given those with answers.
     """
     collected = Collected(FAMILIES)
     defined: dict[str, set[str]] = {family: set() for family in FAMILIES}

@@ -1,4 +1,4 @@
-"""What a program is: all that a run, a score, a label and a command line need to know of it."""
+"""The base class of tasks: what running, scoring and labelling need to know about one."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def _no_passages(steps: Sequence[AnyStep]) -> Corpus:
 
 @dataclass
 class Run:
-    """What a program judges with, and where its files go.
+    """What a program judges with, and where it writes its files.
 
     Attributes:
-        grades: of the candidates, by topic and passage, once a judge has given them; None in
-            them: not judged.
-        corpus: opens the passages of the run for agents, to be searched by these steps. Raises:
-            InputError where there are none.
+        grades: grades of the candidates, by topic and passage, after a judge has given them; a
+            grade of None: not judged.
+        corpus: opens the passages of the run for agents, which search them by these steps. Raises:
+            InputError if there are no passages.
     """
 
     session: Session
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def config(self) -> Config:
-        """That of the run."""
+        """The config of the run."""
         return self.session.config
 
     @property
@@ -85,19 +85,19 @@ class Run:
         return self.session.judge_set
 
     def notes(self) -> dict[str, Any]:
-        """What the manifest will say that scores are made from."""
+        """Return what the manifest keeps for scoring."""
         config = self.config.model_dump(mode="json", by_alias=True)
         return {"config": config, "data": describe_data(self.collection), **self.results.notes}
 
 
 class Folder:
-    """Judgements to make scores of: a results folder, one that is being written, or one file.
+    """Judgements to score: a results folder, one that is being written, or one file.
 
     Attributes:
         path: the folder or file.
-        notes: of its manifest: `config`, `data` and the notes of its programs; {} of a file.
-        topics: those that every run must answer; None: those that any run answered.
-        where: of one file, the rows to read: fields, and the values of which a row must have one.
+        notes: from its manifest: `config`, `data` and the notes of its programs; {} for a file.
+        topics: the topics that every run must answer; None: those that any run answered.
+        where: for one file: field -> values; only rows with one of the values of each are read.
     """
 
     def __init__(
@@ -121,15 +121,15 @@ class Folder:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """What the manifest says of the data."""
+        """What the manifest says about the data."""
         about: Mapping[str, Any] = self.notes.get("data", {})
         return about
 
     @property
     def not_made(self) -> list[tuple[str, str]]:
-        """(run, topic) of the answers that could not be made, by no doing of the system.
+        """(run, topic) of the answers that are missing through a failure of nuggetjudge itself.
 
-        They are not judged in any program.
+        No program judges them.
         """
         return [(run_id, topic_id) for run_id, topic_id, _ in self.data.get("not_made", ())]
 
@@ -139,66 +139,65 @@ class Folder:
         return list(self.notes.get("config", {}).get("program", ()))
 
     def setting(self, section: str, name: str) -> Any:
-        """A setting of the run; None of a file."""
+        """Return a setting of the run; None for a file."""
         return self.notes.get("config", {}).get(section, {}).get(name)
 
     def list_counted(self, seen: Iterable[str], without: str = "") -> list[str]:
-        """The topics that scores are means over: those of the run, or else those seen, sorted.
+        """Return the topics of the means: those of the run, or else those seen, sorted.
 
         Args:
-            without: the note that lists topics which are left out.
+            without: the note that lists topics to leave out.
         """
         every = sorted({*seen}) if self.topics is None else self.topics
         return [topic for topic in every if topic not in self.notes.get(without, ())]
 
     def file(self, name: str) -> Path | None:
-        """Where a file of this name is; a single file has any name. None: there is none."""
+        """Return where a file of this name is; None: there is none. A single file has any name."""
         if self.path.is_file():
             return self.path
         path = self.path / (name if self._is_written else f"{name}.part")
         return path if path.is_file() else None
 
     def need(self, name: str) -> Path:
-        """As `file`. Raises: InputError if there is none."""
+        """Return the path as `file` does. Raises: InputError if there is none."""
         if (path := self.file(name)) is None:
             raise InputError(f"{self.path}: has no {name}")
         return path
 
 
 class Program(ABC):
-    """One evaluation. A subclass is all there is to add for another one.
+    """A task, such as nuggets. To add one, write a subclass.
 
     Attributes:
         name: in a config and on the command line.
-        judges: those that it may ask.
-        kind: of label files that are about the same things; judged: the file with its judgements.
-        files: all files of judgements that it writes. derived: those that follow from them.
-        stages: those whose items are its judgements, or what they are made of; (): one of its
-            name.
+        judges: the judges that it may ask.
+        kind: the kind of its label files. judged: the file with its judgements.
+        files: all files of judgements that it writes. derived: files that are computed from them.
+        stages: the stages whose items are its judgements, or lead to them; (): one of its name.
         needs: the files of `data:` of which it needs one, and the fields of samples that give them;
-            () where it reads any.
-        makes: what it makes where none is given, by its name in `data:`: the file that it writes.
-        notes: keys of the manifest that scores need, with what stands there if nothing does.
-        shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
-        n_official: so many of `shown` are the official measures of its track or paper.
-        meanings: what each measure says, and which way it is better; of `NAME@k` without cut-off.
-        reads: the texts by which a person judges one of its cells, in order; see `texts`.
-        file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
-        takes: the kind of another tool's files that it can write as its own; "": none.
+            () if it reads any.
+        makes: what it makes if it is not given: its name in `data:` -> the file that it writes.
+        notes: keys of the manifest that scores need, with their default values.
+        shown: its measures, as a leaderboard shows them; `NAME@k` without the cut-off.
+        n_official: how many of `shown` are the official measures of its track or paper.
+        meanings: the meaning of each measure, and which way is better; `NAME@k` without cut-off.
+        reads: the texts by which a person judges one of its items, in order; see `texts`.
+        file_kind: the kind of `judged` if it comes alone, see `file_kind`; "": none.
+        takes: the kind of another tool's files that it can import; "": none.
         takes_with: kinds of files that it reads beside those.
         is_scored_alone: whether `score` can read that file without its folder.
-        tools: what `export` writes for other tools, by the name of the tool: a sentence, which is
-            the help of `judge export TOOL`. Of `ragdoll` it is part of what RAGDoll gets.
-        without: the note that lists topics without points, such as nuggets; "": none does.
-        of_points: the measures that mean nothing on those.
-        words: how people read what it judged; None: `Words.plain`.
-        verb: what an answer does to one of its points, and did. besides: what it judges that is no
-            point, such as claims; "": named as the program.
-        matrix: how the report draws its labels: of points, which all answers to a topic are
-            compared with, by run; of the sentences of each answer; "": not at all.
-        judges_answers: whether what it judges is written by systems.
+        tools: other tools for which `export` writes: name -> a sentence, the help of
+            `judge export TOOL`. For `ragdoll` it is a part of what RAGDoll gets.
+        without: the note that lists topics without reference items, such as nuggets; "": none.
+        of_points: the measures that are undefined on those topics.
+        words: what people call its labels and items; None: `Words.plain`.
+        verb: what an answer does with a reference item, in the present and the past tense.
+        besides: what it judges beside reference items, such as claims; "": the name of the program.
+        matrix: how the report draws its labels: "points": reference items by run; "sentences": the
+            sentences of each answer; "": not at all.
+        judges_answers: whether systems wrote what it judges.
         judges_citations: whether it judges what answers cite.
-        paper: title and arXiv id of what it comes from.
+        paper: title and arXiv id of its source.
     """
 
     name: ClassVar[str]
@@ -235,28 +234,29 @@ class Program(ABC):
         declare(cls.meanings)
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
-        """The judges that a run with this config may ask."""
+        """Return the judges that a run with this config may ask."""
         return self.judges
 
     def measures(self, config: Config) -> Names[str] | None:
-        """All that a run with this config may score, the first shown first; None: not known before.
+        """Return all measures that a run with this config may have, the first shown first.
 
-        Those by probabilities among them, which depend on what the endpoint gives.
+        They include measures of probabilities, which depend on what the endpoint returns. None:
+        they are not known before the run.
         """
         return None
 
     def has_agents(self, config: Config) -> bool:
-        """Whether agents work in a run with this config, whose cost is forecast beforehand."""
+        """Whether agents work in a run with this config; their cost is estimated before it."""
         return False
 
     def load(self, config: Config) -> Collection:
-        """The data that is judged. Raises: InputError with all that is wrong with it."""
+        """Load the data to judge. Raises: InputError with everything that is wrong with it."""
         coverage = config.coverage if "coverage" in config.program else None
         named = config.reads_named_passages
         return load_collection(config.data, config.run.limit, coverage, named=named)
 
     def check(self, config: Config, collection: Collection) -> None:
-        """Note what will be left out. Raises: InputError if this data cannot be judged."""
+        """List what will be left out. Raises: InputError if this data cannot be judged."""
         return
 
     @abstractmethod
@@ -265,36 +265,37 @@ class Program(ABC):
 
     @abstractmethod
     def score(self, folder: Folder, board: Scoreboard) -> None:
-        """Put the values of all answers on the board, from files and notes alone."""
+        """Put the values of all answers on the board, from files and notes only."""
 
     def take(self, theirs: ToolFiles) -> None:
-        """Write its files from another tool's that it `takes`, and keep what was judged.
+        """Import the files of another tool of the kind `takes`, as files of this program.
 
-        A label that their file has not is unjudged, whatever their tool counts it as.
+        A label that is missing there is unjudged, however the tool counts it.
         """
         raise NotImplementedError(self.name)
 
     def missing(self, theirs: ToolFiles) -> Mapping[str, Any]:
-        """Notes on what such files have not, whether it takes any or not."""
+        """Return notes on what such files lack, whether the program imports any or not."""
         return {}
 
     def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
-        """Write what it judged as one of its `tools` has it.
+        """Write the judgements as one of its `tools` reads them.
 
         Args:
-            folder: its results, with its file `judged`. out: a folder that is there.
-            problems: gets what the tool would read otherwise.
+            folder: the results, with the file `judged`.
+            out: a folder that exists.
+            problems: gets what the tool would read differently.
 
-        Returns: rows by file, and `failed`: judgements that are not there.
+        Returns: rows by file, and `failed`: the number of missing judgements.
         """
         raise NotImplementedError(self.name)
 
     def relabel(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
-        """Put on the board what its file would score under other labels; False: it cannot.
+        """Put the scores of its file under other labels on the board; return False if it cannot.
 
         Args:
             path: a file of its `file_kind`.
-            labels: by cell, those of the topics that count; a cell without one is not judged.
+            labels: cell -> label, for the topics that count; other cells are not judged.
         """
         topics, quiet = {cell[0] for cell in labels}, Problems()
         answers = by_answer(
@@ -310,59 +311,62 @@ class Program(ABC):
         return values is not None
 
     def values(self, answers: Answers) -> Mapping[tuple[str, str], dict[str, Value]] | None:
-        """What answers score by the labels of their judgements; None: it cannot tell."""
+        """Compute the values of answers from labels; None: these labels are not enough."""
         return None
 
     def tables(self, path: Path) -> Sequence[Table]:
-        """Tables that stand above the leaderboards of a results folder, or of a file of its own."""
+        """Return the tables above the leaderboards, for a results folder or a file of its own."""
         return ()
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
-        """The topics on which one of its measures means nothing for any run."""
+        """Return the topics on which a measure is undefined for every run."""
         names: Names[str] = folder.notes.get(self.without, ()) if measure in self.of_points else ()
         return names
 
     def is_by_own_topics(self, measure: str, folder: Folder) -> bool:
-        """Whether a run's mean of one of its measures is over the topics that it has values of.
+        """Whether a run's mean of this measure is over the topics for which it has values.
 
-        Otherwise a topic that a run did not answer counts 0, but in measures such as `length`.
+        Otherwise a topic that a run did not answer counts 0, except in measures such as `length`.
         """
         return False
 
     def scale(self, folder: Path) -> ItemScale | None:
-        """What its labels in a results folder mean; None: what labels of its `kind` mean."""
+        """Return what its labels in a results folder mean; None: what labels of its `kind` mean."""
         return None
 
     def labels(self, folder: Path) -> tuple[str, ...]:
-        """Its labels in a results folder, worst to best."""
+        """Return its labels in a results folder, worst to best."""
         scale, kind = self.scale(folder), find_kind(self.kind)
         return scale.labels if scale is not None else kind.labels if kind is not None else ()
 
     def items(self, folder: Folder) -> JudgedItems | None:
-        """Everything that was judged, with its weight in each measure; None: it cannot tell."""
+        """Return everything that was judged, with its weight in each measure.
+
+        None: each item counts the same in its answer.
+        """
         return None
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """All that it judged, answer by answer, with the reasons of its judges.
+        """Yield its judgements, answer by answer, with the reasons of its judges.
 
         Args:
-            lines: of its files, each by its name: of one topic.
+            lines: reads its files by name, for one topic.
         """
         return read_plain_judgements(lines(self.judged))
 
     def read_stored_texts(self, lines: Iterable[Line]) -> CellTexts:
-        """The texts that rows of `judged` have beside their labels, by `TEXTS` and `REMARKS`."""
+        """Yield the texts beside the labels in rows of `judged`, by `TEXTS` and `REMARKS`."""
         return row_texts(lines)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
-        """What a person has to read to judge these cells, from the files that were judged.
+        """Yield the texts by which a person judges these cells, from the input files.
 
-        Raises: InputError if a file is not there any more.
+        Raises: InputError if a file no longer exists.
         """
         return iter(())
 
 
 def need_answers(collection: Collection) -> None:
-    """Raise InputError if there is nothing that systems wrote."""
+    """Raise InputError if there are no answers."""
     if not (collection.n_answers or collection.not_made):
         raise InputError("no answers: name the runs to judge (data.runs, --runs)")

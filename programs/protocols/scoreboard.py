@@ -1,4 +1,4 @@
-"""Values of answers as score rows: by answer, and by run over the topics it had to answer."""
+"""The scoreboard: values of answers become score rows, by answer and as means of runs."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ _ROUNDING = 1e-9
 
 
 class Meaning(NamedTuple):
-    """What a measure says, and what its values can be.
+    """What a measure means, and the range of its values.
 
     Attributes:
-        is_less_better: less of it is better. is_quality: False: neither more nor less is.
-        says: what a share says of a run, such as "states {} of the vital facts"; "": no words.
-        unit: of a measure that is not a share and has no bounds; shown as whole numbers: "points".
-        is_unbounded: it is shown as a share is, and may be outside of 0 to 1.
-        is_of_answered: the mean of a run is over the topics that it has values of; otherwise one
+        is_less_better: less is better.
+        is_quality: False: neither more nor less is better.
+        says: what a share says about a run, such as "states {} of the vital facts"; "": nothing.
+        unit: of a measure that is not a share and has no bounds; shown in whole numbers: "points".
+        is_unbounded: shown like a share, but can be outside 0 to 1.
+        is_of_answered: a run's mean is over the topics for which it has values; otherwise a topic
             that it did not answer counts 0.
-        orders: its place, from 1, among those by which topics and runs are ordered; 0: none.
+        orders: its rank, from 1, among the measures that order topics and runs; 0: none.
     """
 
     text: str
@@ -53,7 +54,7 @@ Meanings = Mapping[str, Meaning | str]  # by measure; a text alone: more of it i
 
 
 def declare(meanings: Meanings) -> None:
-    """Go by what a program says of its measures; each does so as its class is made."""
+    """Register the meanings of a program's measures, when its class is made."""
     for name, about in meanings.items():
         if isinstance(about, Meaning) and (about.unit or about.is_unbounded):
             _RANGES[name] = None
@@ -66,10 +67,10 @@ class MeasureValues:
     """The values of one measure.
 
     Attributes:
-        of_run: run -> topic -> value, of what was not made too.
-        wanted: the topics on which the measure means something.
-        is_of_answered: whether a run that did not answer one of them loses nothing by it.
-        absent: what a run that did not answer a topic has there, where that is not simply 0.
+        of_run: run -> topic -> value, also for answers that could not be made.
+        wanted: the topics on which the measure is defined.
+        is_of_answered: whether topics that a run did not answer are left out of its mean.
+        absent: the value of a topic that a run did not answer, if that is not simply 0.
     """
 
     of_run: Mapping[str, Mapping[str, Value]]
@@ -78,7 +79,7 @@ class MeasureValues:
     absent: Mapping[str, Value]
 
     def mean(self, run_id: str) -> tuple[Value, int]:
-        """The mean of a run, and the number of topics that it divides by."""
+        """Return the mean of a run, and the number of topics that it divides by."""
         by_topic = self.of_run.get(run_id, {})
         counted = {topic: value for topic, value in by_topic.items() if topic in self.wanted}
         if self.is_of_answered:
@@ -86,7 +87,7 @@ class MeasureValues:
         return mean_over_topics({**self.absent, **counted}, self.wanted)
 
     def n_answered(self, run_id: str) -> int:
-        """On how many of the `wanted` topics a run has something, judged or not."""
+        """Return on how many of the `wanted` topics a run has a value, judged or not."""
         return sum(topic in self.wanted for topic in self.of_run.get(run_id, ()))
 
 
@@ -100,18 +101,18 @@ def measure_values(
     unmade: Mapping[str, Collection[str]] | None = None,
     by_own_topics: bool = False,
 ) -> MeasureValues:
-    """What the values of a measure make of the topics that every run has to answer.
+    """Return the values of a measure over the topics that every run has to answer.
 
-    A topic counts for nobody where it is left out, and where the measure is 0/0 for every answer,
-    such as V without a vital nugget. One that no run answered counts: all score 0 there. While
-    what is missing leaves open whether it counts, a run that did not answer it has 0 there (or no
+    A topic counts for no run if it is left out, or if the measure is 0/0 for every answer, such as
+    V without a vital nugget. A topic that no run answered counts: all score 0. If missing
+    judgements leave open whether a topic counts, a run that did not answer it has 0 there (or no
     value, if others show the measure to be 0/0) and the widest bounds, which hold in both cases.
 
     Args:
         cells: run -> topic -> value.
-        left_open: topic -> how many judgements are missing that could change any value there.
-        unmade: run -> topics on which what the system gave was not made, by our own failure.
-        by_own_topics: a run's mean is over the topics that it has values of, whatever the measure.
+        left_open: topic -> the number of missing judgements that could change any value there.
+        unmade: run -> topics whose answer is missing through a failure of nuggetjudge itself.
+        by_own_topics: a run's mean is over the topics for which it has values, in every measure.
     """
     left_open, unmade = left_open or {}, unmade or {}
     within = find_range(measure, (v for of_run in cells.values() for v in of_run.values()))
@@ -143,12 +144,12 @@ def measure_values(
 
 
 def is_of_answered(measure: str) -> bool:
-    """Whether a run that did not answer a topic has no value there, and not 0."""
+    """Whether a topic that a run did not answer is left out of its mean, and not 0."""
     return measure.partition("@")[0] in _OF_ANSWERED
 
 
 def find_range(measure: str, seen: Iterable[Value] = ()) -> Range:
-    """What a measure can be: a share, unless we know better, or some value seen is none."""
+    """Return the range of a measure: 0 to 1, unless it is declared or a value is outside."""
     name = measure.partition("@")[0]
     if name in _RANGES:
         return _RANGES[name]
@@ -157,12 +158,12 @@ def find_range(measure: str, seen: Iterable[Value] = ()) -> Range:
 
 
 class Scoreboard:
-    """Collects the values of each (run, topic) and turns them into rows, runs in sorted order.
+    """Collects the values of each (run, topic) and makes score rows, runs in sorted order.
 
     Args:
-        topics: ids of the topics that every run must answer; a run without an answer to one
-            scores 0 there. None: those that any run answered.
-        by_own_topics: the mean of a run is over the topics that it has values of, in all measures.
+        topics: the topics that every run must answer; a run scores 0 on one that it did not
+            answer. None: those that any run answered.
+        by_own_topics: a run's mean is over the topics for which it has values, in all measures.
     """
 
     def __init__(
@@ -178,7 +179,7 @@ class Scoreboard:
         self._ready: list[ScoreRow] = []
 
     def leave_out(self, measures: Collection[str] | None, topics: Collection[str]) -> None:
-        """Topics on which these measures mean nothing, as those of nuggets where there are none.
+        """Exclude topics on which measures are undefined, such as those without nuggets.
 
         Args:
             measures: None: all.
@@ -187,45 +188,45 @@ class Scoreboard:
             self._left_out.setdefault(measure, set()).update(topics)
 
     def leave_open(self, measures: Collection[str] | None, topics: Mapping[str, int]) -> None:
-        """Topics on which judgements are missing that could change any value of these measures.
+        """Mark topics with missing judgements that could change any value of these measures.
 
-        Such as those of the passages that nuggets are made from. Values stay, with the widest
-        bounds.
+        These are, for example, judgements of passages that nuggets are made from. Values stay, with
+        the widest bounds.
 
         Args:
             measures: None: all.
-            topics: each with the number of such judgements, beside those that its values lack.
+            topics: the number of such judgements by topic, beside those that its values lack.
         """
         for measure in (None,) if measures is None else measures:
             self._left_open.setdefault(measure, {}).update(topics)
 
     def leave_unmade(self, cells: Iterable[tuple[str, str]], measures: Sequence[str] = ()) -> None:
-        """Note (run, topic) of what a system would have given and we failed to make.
+        """Mark (run, topic) of answers that are missing through a failure of nuggetjudge itself.
 
-        It is not judged in any measure: no value, out of the mean, with the widest bounds.
+        They are not judged in any measure: no value, not in the mean, with the widest bounds.
 
         Args:
-            measures: of one program, which have rows even where nothing at all was made.
+            measures: of one program; they have rows even if nothing at all was made.
         """
         for run_id, topic_id in cells:
             self._unmade.setdefault(run_id, set()).add(topic_id)
         self._expected.append(measures)
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
-        """Note all measures of one answer; called again for a cell, adds measures to it."""
+        """Add measures of one answer; later calls for the same answer add more."""
         self._cells.setdefault(run_id, {}).setdefault(topic_id, {}).update(values)
 
     def ensure_runs(self, run_ids: Collection[str]) -> None:
-        """Keep runs that answered no topic: they score 0, and do not vanish."""
+        """Add runs that answered no topic, so that they score 0 and do not vanish."""
         for run_id in run_ids:
             self._cells.setdefault(run_id, {})
 
     def extend(self, rows: Iterable[ScoreRow]) -> None:
-        """Add rows that are ready; they stand before all others."""
+        """Add finished rows; they come before all others."""
         self._ready += rows
 
     def rows(self) -> Iterator[ScoreRow]:
-        """Rows by run and measure, each followed by its mean; topics in their given order."""
+        """Yield rows by run and measure, each followed by its mean; topics in their given order."""
         yield from self._ready
         topics = self._topics
         if topics is None:
@@ -275,9 +276,9 @@ def nugget_values(
     length: int | None,
     sub_narratives: Sequence[str] = (),
 ) -> dict[str, Value]:
-    """The six nugget measures of one answer, and its length in words where it is known.
+    """Return the six nugget measures of one answer, and its length in words if it is known.
 
-    With those by sub-narrative, where the nuggets are of some.
+    If nuggets have sub-narratives, also the measures of those.
     """
     values = nugget_scores(labels, importances)
     if any(sub_narratives):
@@ -286,7 +287,7 @@ def nugget_values(
 
 
 def length_value(n_words: int) -> dict[str, Value]:
-    """The length of an answer as a measure."""
+    """Return the length of an answer as a measure."""
     n = float(n_words)
     return {LENGTH: Value(n, 0, 0, n, n)}
 
@@ -300,7 +301,7 @@ def value_row(
     n_answered: int | None = None,
     n_asked: int | None = None,
 ) -> ScoreRow:
-    """One value as a row; of a mean with the topics that it is over, see ScoreRow."""
+    """Return one value as a row; a mean also has its numbers of topics, see ScoreRow."""
     return ScoreRow(
         run_id=run_id,
         topic_id=topic_id,

@@ -1,4 +1,4 @@
-"""The support program: does each cited passage carry the sentence that cites it?"""
+"""The support task: does each cited passage support the sentence that cites it?"""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _CITED = {"sentence": ("text",), "title": ("title",), "passage": ("passage",)}
 class Support(Program):
     """One label for each sentence and judged citation (arXiv:2504.15205).
 
-    Headings and sentences without text make no claim and are left out, counted. A sentence
-    without citations is `none` without a call, as is a citation of what its system never had
-    (`Answer.not_given`). A citation whose passage has no text in the data ends as
-    `Unjudged(no_passage)`, never as `none`.
+    Headings and sentences without text make no claim; they are counted and left out. A sentence
+    without citations is `none` without a call, and so is a citation of a passage that its system
+    was not given (`Answer.not_given`). A citation whose passage has no text in the data is
+    `Unjudged(no_passage)`, never `none`.
     """
 
     name = "support"
@@ -211,7 +211,7 @@ class Support(Program):
                         theirs.count("support", {**ids, "citation": name}, each.label, why)
 
     def items(self, folder: Folder) -> JudgedItems:
-        """Each judged citation of a sentence."""
+        """Return each judged citation of a sentence, with its weights."""
         families = {name: name.removesuffix("_hard") for name in SUPPORT_GAINS}
         collected = Collected(list(dict.fromkeys(families.values())))
         for row in read_support(folder.need(FILE), folder.problems):
@@ -229,7 +229,7 @@ class Support(Program):
         )
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each judged citation of a sentence; `none` without a docid for one that cites nothing."""
+        """Yield each judged citation of a sentence; a sentence without citations is `none`."""
         for _, row in support_with_lines(lines(FILE)):
             at = (row.topic_id, row.run_id)
             for sentence in row.sentences:
@@ -290,7 +290,7 @@ class Support(Program):
 
 
 def labels_in(path: Path) -> Labels:
-    """The labels of a support file. Raises: InputError with all that is wrong with it."""
+    """Return the labels of a support file. Raises: InputError with everything that is wrong."""
     problems = Problems()
     by_answer = {
         (row.run_id, row.topic_id): {
