@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ..views.formats import view_markdown
 from ..views.numbers import format_bounds, format_share
 from ..views.table import Cell, Column, Kind, Row, Style, Styled, Table, View
 from .baseline import BY, check_not_worse
+from .certificate import MEASURE, Certificate, check_certificates
 from .checks import (
     SHOWN_QUESTIONS,
     Bound,
@@ -43,12 +44,14 @@ class Verdict:
         checks: all, those of what is not judged first.
         notes: what no check says, as questions that the baseline lacks, or systems that saw the
             judge.
+        is_advisory: whether nothing is to follow from it, as a judge has no valid certificate.
     """
 
     folder: Path
     is_judged: bool
     checks: Sequence[Check]
     notes: Sequence[str] = field(default_factory=tuple)
+    is_advisory: bool = False
 
     @property
     def is_passed(self) -> bool:
@@ -59,6 +62,11 @@ class Verdict:
     def sentence(self) -> str:
         """What was decided, and by which check."""
         failed = [check for check in self.checks if not check.is_passed]
+        if self.is_advisory:
+            others = [check for check in failed if check.measure != MEASURE]
+            without = replace(self, checks=others, is_advisory=False) if others else None
+            why = next(check.sentence for check in failed if check.measure == MEASURE)
+            return f"advisory only, as {why}. {without.sentence if without else ''}".rstrip()
         if not failed:
             return f"passed: {len(self.checks):,} of {len(self.checks):,} checks hold."
         first = min(failed, key=lambda check: self.is_judged and check.is_inconclusive)
@@ -75,6 +83,7 @@ class Verdict:
         return {
             "is_passed": self.is_passed,
             "is_judged": self.is_judged,
+            "is_advisory": self.is_advisory,
             "results": str(self.folder),
             "checks": checks,
             "notes": list(self.notes),
@@ -92,6 +101,8 @@ def make_verdict(
     by: float = BY,
     level: float = LEVEL,
     allow_missing: float = 0.0,
+    certificates: Sequence[Certificate] = (),
+    is_advisory: bool = False,
 ) -> Verdict:
     """Check a results folder against bounds and a baseline.
 
@@ -102,6 +113,8 @@ def make_verdict(
         measures: which are compared with the baseline.
         run: one run; None: every run.
         by, level: see `check_not_worse`. allow_missing: see `check_judged`, of both folders.
+        certificates: of the judges, each of which needs one then; see `check_certificates`.
+        is_advisory: a judge without a valid certificate makes the verdict advisory.
 
     Raises: InputError for runs and measures that are not there.
     """
@@ -121,11 +134,17 @@ def make_verdict(
         if bound.run_id is not None:
             check_known("run", bound.run_id, list_runs(rows), where)
         checks += check_bound(rows, bound, result.manifest["data"]["run_ids"], run)
+    if certificates:
+        of_bounds = {check.measure for check in checks if check.measure}
+        checks += check_certificates(results, certificates, of_bounds)
+    is_advisory &= any(check.measure == MEASURE and not check.is_passed for check in checks)
     if baseline is None:
-        return Verdict(named, is_judged, add_texts(checks, results), note_dependence([results]))
+        notes = note_dependence([results])
+        return Verdict(named, is_judged, add_texts(checks, results), notes, is_advisory)
     against = check_not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
     notes = [*against.notes, *note_dependence([results, baseline], [named, baseline])]
-    return Verdict(named, is_judged, add_texts([*checks, *against.checks], results), notes)
+    made = add_texts([*checks, *against.checks], results)
+    return Verdict(named, is_judged, made, notes, is_advisory)
 
 
 _STYLES = {"failed": Style.UNJUDGED, "inconclusive": Style.WARNING}

@@ -10,7 +10,7 @@ import typer
 
 from ...records.reading.problems import InputError
 from ..options import AsJson
-from ..signatures import Folder, NewFile, OptionRules
+from ..signatures import File, Folder, NewFile, OptionRules
 from ..stopping import GATE_FAILED, INCOMPLETE
 from ..tables import cell, write_note, write_objects
 
@@ -30,6 +30,8 @@ def gate(
     measure: list[str] | None = None,
     run: str | None = None,
     allow_missing: str = "0",
+    certificate: list[File] | None = None,
+    advisory: bool = False,
     junit: NewFile | None = None,
     summary: NewFile | None = None,
     as_json: AsJson = False,
@@ -38,6 +40,7 @@ def gate(
 
     Examples: judge gate results/new --min V_strict=0.4
     / judge gate results/new --baseline results/main --by 0.02 --junit gate.xml --summary gate.md
+    / judge gate results/new --min V_strict=0.4 --certificate judge.cert.json
 
     Exit: 0 all passed, 1 a check failed, 2 usage or input, 3 too much is not judged to tell.
 
@@ -51,15 +54,29 @@ def gate(
         measure: Held against the baseline; default: the first of each program.
         run: Check this run alone; default: all.
         allow_missing (SHARE): Judgements that may be missing, as 2% or 0.02; they count as worst.
+        certificate: Refuse a judge without it: one that `judge check --certify` wrote for another
+            prompt, model or version, that it failed, or whose labels have changed; one for each
+            judge.
+        advisory: Where a judge has no valid certificate, show the result and exit with 0.
 
     Output:
         junit: JUnit XML file, a test case a check.
         summary: Markdown file for a pull request.
     """
+    from ...gates.certificate import read_certificate
     from ...gates.verdict import make_verdict
     from ..stopping import open_results
 
-    bounds = _read_bounds(least or (), most or (), measure or (), has_baseline=baseline is not None)
+    certificates = [read_certificate(path) for path in certificate or ()]
+    if advisory and not certificates:
+        raise InputError("--advisory: says what becomes of a judge without --certificate FILE")
+    bounds = _read_bounds(
+        least or (),
+        most or (),
+        measure or (),
+        has_baseline=baseline is not None,
+        has_certificate=bool(certificates),
+    )
     folders = open_results(context, [results] if baseline is None else [results, baseline])
     verdict = make_verdict(
         folders[0],
@@ -70,19 +87,26 @@ def gate(
         run=run,
         by=by,
         allow_missing=_share(allow_missing),
+        certificates=certificates,
+        is_advisory=advisory,
     )
     _write_verdict(verdict, junit, summary, as_json=as_json)
     report_verdict(verdict)
 
 
 def _read_bounds(
-    least: Sequence[str], most: Sequence[str], measures: Sequence[str], *, has_baseline: bool
+    least: Sequence[str],
+    most: Sequence[str],
+    measures: Sequence[str],
+    *,
+    has_baseline: bool,
+    has_certificate: bool,
 ) -> list[Bound]:
     """The bounds of --min and --max. Raises: InputError where there is nothing to check."""
     from ...gates.checks import read_bounds
 
     bounds = [*read_bounds(least, "--min"), *read_bounds(most, "--max", "<=")]
-    if not bounds and not has_baseline:
+    if not (bounds or has_baseline or has_certificate):
         raise InputError("nothing to check: name --baseline DIR, --min or --max MEASURE=VALUE")
     if measures and not has_baseline:
         raise InputError("--measure: is compared with a baseline; name it (--baseline DIR)")
@@ -116,6 +140,8 @@ def report_verdict(verdict: Any) -> None:
     if verdict.is_passed:
         return
     write_note(f"{format_failures(verdict.checks, verdict.folder)}\n")
+    if verdict.is_advisory:
+        return
     raise typer.Exit(GATE_FAILED if verdict.is_judged else INCOMPLETE)
 
 

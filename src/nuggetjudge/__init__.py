@@ -20,6 +20,21 @@ for _name in _CORE:  # links to the folders of the source; in a wheel, folders
             "core.symlinks true && git checkout -f -- src/nuggetjudge`, else clone it again"
         )
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+FUNCTIONS = "nuggetjudge.functions"  # of entry points: NAME = "module:function", as nj.NAME
+_get_own, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """A part, a function of ours, or one that an installed package adds by an entry point."""
+    if name.startswith("_") or name in __all__:
+        return _get_own(name)
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=FUNCTIONS, name=name):
+        globals()[name] = found = entry.load()
+        return found
+    return _get_own(name)
+
+
 __all__ += ["__version__"]
 __version__ = "0.1.0"

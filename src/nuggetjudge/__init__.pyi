@@ -1,3 +1,5 @@
+import typing
+
 from . import (
     agents as agents,
     calibration as calibration,
@@ -15,5 +17,8 @@ from .evaluation.evaluate import aevaluate as aevaluate, evaluate as evaluate
 from .evaluation.result import Result as Result
 from .evaluation.evaluate import run as run
 from .gates.asserting import assert_judged as assert_judged
+
+# Of packages that add functions by `nuggetjudge.functions`.
+check: typing.Callable[..., typing.Any]
 
 __version__: str

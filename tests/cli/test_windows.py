@@ -39,9 +39,13 @@ CASES = {
     "compare": ["compare demo", "compare demo other", "compare demo --runs complete,miscited"],
     "agree": [f"agree {DEMO}/labels/support.jsonl demo --all"],
     "bias": [f"bias {DEMO}/labels/support.jsonl demo --by length"],
+    "check": ["check --demo --by length,system",
+              f"check {DEMO}/labels/support.jsonl --results demo --certify recall:full>=.1 "
+              "--out NEW.json"],
     "calibrate": [f"calibrate {DEMO}/labels/grounded.jsonl --judge {DEMO}/grounded.yaml "
                   "--method threshold --folds 5 --out NEW.json"],
-    "gate": ["gate demo --min V_strict=0.4 --baseline other"],
+    "gate": ["gate demo --min V_strict=0.4 --baseline other",
+             "gate demo --min support_precision=0.1 --certificate cert.json --advisory"],
     "init": ["init NEW"],
     "score": ["score demo", "score demo --measures all",
               f"score {DEMO}/labels/nuggets.jsonl --counts run_id",
@@ -98,6 +102,7 @@ MADE = [
     "export autojudge grades submission",
     f"annotate import {DEMO}/labels/support.jsonl --dir people",
     f"cascade fit {DEMO}/labels/support.jsonl demo --to-people --share 0.25 --out cascade.json",
+    f"check {DEMO}/labels/support.jsonl --results demo --certify recall:none>=.1 --out cert.json",
     f"run support --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --runs {DEMO}/runs "
     "--set 'judges.support.cascade={stages: [default, people], state: cascade.json}' "
     "--model lexical --out cascade -q",

@@ -1,0 +1,7 @@
+"""`judge check`: how far any judge can be trusted, from one file with its labels and people's.
+
+`readers.py` reads results of other tools as tables, `columns.py` finds the columns, `items.py` and
+`scales.py` make labels of one scale from them, `measure.py` computes every figure by the core's
+metrics, `verdict.py` and `tables.py` say what they mean, `certifying.py` writes certificates.
+Entry points alone name it; it may import every folder of the core, and no other annex.
+"""

@@ -1,0 +1,214 @@
+"""`nuggetjudge.check`: how far to trust a judge, from a table with its labels and people's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...evaluation.comparing import InOneLine, InTables, warn_about
+from ...metrics.inference import LEVEL
+from ...records.reading.problems import InputError, Problems
+from ...records.tables import DEFAULT_MISSING, Table, make_table
+from ...views.table import View
+from .certifying import leave_out_fitted
+from .columns import Columns, choose_columns, flatten_table, write_command
+from .items import Items, Reading, make_items
+from .measure import measure
+from .readers import Results, read_results
+from .tables import make_check_view
+from .verdict import (
+    as_objects,
+    decide,
+    find_requirements,
+    judge_requirements,
+    write_sentence,
+    write_verdict,
+)
+
+
+class Check(InTables, dict[str, Any]):
+    """How far a judge can be trusted: a dict ready for JSON that shows itself as tables.
+
+    Keys: what `judge check --json` prints; see `measure.measure`. Beside them `sentence`,
+    `verdict`, `outcome` (passed, failed or not enough labels) and `requirements`.
+    """
+
+    __str__ = InTables.__str__
+
+    def __repr__(self) -> str:
+        return f"Check(n={self['n']:,}, {self['outcome']})"
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every lower end reaches what was wanted."""
+        return bool(self["outcome"] == "passed")
+
+    def view(self) -> View:
+        """The sentence, the verdict, and the tables behind them."""
+        return make_check_view(self)
+
+
+def check(
+    data: Any,
+    human: str | Sequence[str] = (),
+    judge: str = "",
+    *,
+    annotator: str = "",
+    topic: str = "",
+    item: str | Sequence[str] = (),
+    repeat: str = "",
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    scale: Sequence[str] = (),
+    cut: float | str | Sequence[float | str] | None = None,
+    missing: Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    require: str | None = None,
+    level: float = LEVEL,
+) -> Check:
+    """Check a judge against people's labels. Columns that you do not name are guessed.
+
+    Args:
+        data: a path (CSV, spreadsheet, JSONL, Parquet, results of Inspect, DeepEval, promptfoo or
+            MLflow), a frame of pandas or polars, or a list of dicts.
+        human: the column of people's labels, or several, one for each annotator.
+        judge: the column of the judge's labels, or of its scores.
+        annotator: the column that names who labelled a row.
+        topic: rows with the same value are not independent (topic, document, run), and intervals
+            go by it; "none": by row.
+        item: what names an item, where several rows are of one.
+        repeat: the column that numbers repeated judgements of an item.
+        where: only rows whose column has this value, or one of these.
+        labels: labels that mean another one: {"pass": "support"}.
+        scale: all labels from worst to best.
+        cut: makes labels or scores yes or no, positive from this one on; two: people's, judge's.
+        missing: further words that mean no label.
+        by: columns that errors may go with; "length": words of the answer.
+        require: what the lower ends of intervals have to reach; default: sensitivity and
+            specificity of .8, of more than two labels the recall of each.
+        level: of the intervals, in (0, 1).
+
+    Raises: InputError where nothing can be compared.
+    Warns: UserWarning of rows that were left out.
+
+    Example: nj.check("labels.csv", human="human", judge="judge")
+
+    >>> rows = [{"human": x, "judge": y} for x, y in ["yy", "yy", "nn", "ny"] * 10]
+    >>> found = check(rows)
+    >>> found["sensitivity"]["value"], found["specificity"]["value"], found["cohen_kappa"]["linear"]
+    (1.0, 0.5, 0.5)
+    """
+    problems = Problems()
+    given = Columns(_as_tuple(human), judge, annotator, topic, _as_tuple(item), repeat)
+    cuts = [] if cut is None else [cut] if isinstance(cut, str | float | int) else list(cut)
+    with InOneLine():
+        reading = Reading(
+            labels or {}, tuple(scale), read_cuts([str(x) for x in cuts]),
+            list_missing(missing), _as_tuple(by),
+        )  # fmt: skip
+        results = read_data(data, problems)
+        chosen = {n: [v] if isinstance(v, str) else [*v] for n, v in (where or {}).items()}
+        found = check_results(results, given, reading, chosen, require=require, level=level)
+    warn_about(problems)
+    return found
+
+
+def _as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) and names else tuple(names)
+
+
+def list_missing(words: Iterable[str]) -> frozenset[str]:
+    """Words that mean no label beside the usual ones, as they are compared."""
+    return frozenset(word.strip().lower() for word in words)
+
+
+def read_cuts(cuts: Sequence[str]) -> tuple[str, ...]:
+    """One cut, or people's and the judge's. Raises: InputError for more than two."""
+    if len(cuts) > 2:
+        raise InputError(f"--cut {','.join(cuts)}: wanted one label or number, or HUMAN,JUDGE")
+    return tuple(cut.strip() for cut in cuts)
+
+
+def read_data(data: Any, problems: Problems, sheet: str | None = None) -> Results:
+    """A file, or rows in memory, as a table. Raises: InputError, also for errors of its rows."""
+    if isinstance(data, str | os.PathLike):
+        results = read_results(Path(data), problems, sheet)
+    else:
+        results = Results(make_table(data))
+    problems.raise_errors()
+    return Results(flatten_table(results.table), results.judged)
+
+
+def check_results(
+    results: Results,
+    given: Columns,
+    reading: Reading,
+    where: Mapping[str, Sequence[str]],
+    *,
+    require: str | None = None,
+    level: float = LEVEL,
+    others: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> Check:
+    """Check the judge of a table.
+
+    Args:
+        others: options of the command beside the columns, for the command that repeats a guess.
+        notes: what to say beside what is found.
+
+    Raises: InputError where nothing can be compared.
+    """
+    table = results.table
+    rows = list(table.rows)
+    for name, wanted in where.items():
+        if name not in table.columns:
+            raise InputError(f"--where {name}: {table.path} has no such column")
+        rows = [line for line in rows if str(line.row.get(name)) in wanted]
+    if not rows:
+        raise InputError(f"{table.path}: no rows{' that --where chooses' if where else ''}")
+    table = Table(table.path, table.columns, rows, table.notes)
+    usual = DEFAULT_MISSING | {*reading.missing}
+    columns = choose_columns(table, given, usual, results.judged)
+    items = make_items(table, columns, reading)
+    notes = [*notes, *([f"Read as {', '.join(table.notes)}."] if table.notes else [])]
+    if columns.is_guessed:
+        notes.append(_describe_guess(table.path, columns, others))
+    return check_items(items, table.path, require=require, level=level, notes=notes)
+
+
+def leave_out_fitted_rows(
+    results: Results, others: Sequence[Results], given: Columns, reading: Reading
+) -> tuple[Results, int]:
+    """The rows of topics, else items, that no file of `others` has, and how many were left out."""
+    usual = DEFAULT_MISSING | {*reading.missing}
+    columns = choose_columns(results.table, given, usual, results.judged)
+    key = [columns.topic] if columns.topic else columns.item
+    table, n = leave_out_fitted(results.table, [other.table for other in others], key)
+    return Results(table, results.judged), n
+
+
+def _describe_guess(path: Path, columns: Columns, others: Sequence[str]) -> str:
+    if path.is_file():
+        return f"Columns were guessed. To name them: {write_command(path, columns, others)}"
+    words = ((name, getattr(columns, name)) for name in ("human", "judge", "annotator", "topic"))
+    named = (f"{name} {', '.join([of] if isinstance(of, str) else of)}" for name, of in words if of)
+    return f"Columns were guessed: {'; '.join(named)}."
+
+
+def check_items(
+    items: Items, path: Path, *, require: str | None = None, level: float = LEVEL,
+    notes: Sequence[str] = (),
+) -> Check:  # fmt: skip
+    """Check the judge of items; `path` is what they were read from, for messages."""
+    figures = measure(items, path, level=level)
+    findings = judge_requirements(figures, find_requirements(figures, require))
+    return Check(
+        figures,
+        requirements=as_objects(findings),
+        outcome=decide(findings).value,
+        sentence=write_sentence(figures),
+        verdict=write_verdict(findings),
+        notes=[*items.notes, *notes],
+    )

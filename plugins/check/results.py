@@ -1,0 +1,92 @@
+"""People's labels of a results folder: the items, and the judge that labelled them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ...gates.certificate import find_labelling_judges
+from ...judges.fitted import read_judge_file
+from ...programs.analysis.agree_labels import get_topics, join_scales
+from ...programs.engine.folders import find_inputs
+from ...programs.protocols.judged_files import are_ordered, find_judged_file
+from ...records.kinds import check_labelled, check_same_things, find_kind
+from ...records.labels import cell_run_aliases, read_labels, with_run_names
+from ...records.reading.problems import InputError, Problems
+from .certifying import Identity
+from .items import Items, make_by_row
+from .scales import Label, Scale
+
+
+def read_items_of(
+    labels: Path, folder: Path, problems: Problems, where: Mapping[str, Sequence[str]]
+) -> tuple[Items, Identity]:
+    """The items that people labelled or the judge did, joined by their ids, and the judge.
+
+    Items of topics that the judge was fitted on are left out.
+
+    Raises: InputError where the two are of other things, or have no item in common.
+    """
+    human = read_labels(labels, problems, where)
+    judged = read_labels(find_judged_file(folder, human.kind), problems)
+    problems.raise_errors()
+    check_labelled(human, labels)
+    check_same_things(labels, human.key_names, folder, judged.key_names)
+    judged = with_run_names(judged, cell_run_aliases(human.cells, judged.cells, human.key_names))
+    identity = _identity(folder, human.kind)
+    fitted_on = _find_fitted_on(folder, identity)
+    known = sorted({*human.cells, *human.annotations, *judged.cells})
+    of_all = get_topics(known, human.key_names)
+    at = [i for i in range(len(known)) if of_all is None or of_all[i] not in fitted_on]
+    cells = [known[i] for i in at]
+    if not any(cell in human.cells and cell in judged.cells for cell in cells):
+        why = f" outside the {len(fitted_on)} topics that it was fitted on" if fitted_on else ""
+        raise InputError(f"{labels} and {folder}: no item with both labels{why}")
+    scale = join_scales(human.scale, judged.scale)
+    names = sorted({name for of in human.annotations.values() for name in of})
+    ratings: dict[str, list[Label]] = {
+        name: [human.annotations.get(cell, {}).get(name) for cell in cells] for name in names
+    } or {labels.name: [human.cells.get(cell) for cell in cells]}
+    truth = [human.cells.get(cell) for cell in cells]
+    topics = None if of_all is None else [of_all[i] for i in at]
+    left = len(known) - len(cells)
+    return Items(
+        scale=Scale(scale, are_ordered(human.kind, scale, folder)),
+        ratings=ratings,
+        truth=truth,
+        judge=[judged.cells.get(cell) for cell in cells],
+        clusters=topics or make_by_row(len(cells)),
+        cluster_by="topic_id" if topics else "",
+        repeats=[],
+        n_rows=len(cells),
+        n_no_majority=sum(
+            label is None and bool(human.annotations.get(cell))
+            for cell, label in zip(cells, truth, strict=True)
+        ),
+        cut=None,
+        covariates=[],
+        notes=(f"Left out: {left:,} items of topics that the judge was fitted on.",) * (left > 0),
+    ), identity
+
+
+def _identity(folder: Path, kind: str) -> Identity:
+    judges = find_labelling_judges(folder)
+    declared = find_kind(kind)
+    name = declared.judge if declared is not None else ""
+    if name not in judges and len(judges) == 1:
+        name = next(iter(judges))
+    if name not in judges:
+        raise InputError(f"{folder}: which of its judges gave {kind}? It has {', '.join(judges)}")
+    return Identity(name, judges[name])
+
+
+def _find_fitted_on(folder: Path, identity: Identity) -> frozenset[str]:
+    """The topics whose labels are in the judge. Raises: InputError if its file is gone."""
+    if identity.fields.get("state") is None:
+        return frozenset()
+    inputs = find_inputs(folder)
+    state = inputs.config.judges[identity.name].state
+    if state is None:
+        return frozenset()
+    inputs.check(f"which topics {identity.name} was fitted on is not known", [state])
+    return frozenset(read_judge_file(state).fitted_on)
