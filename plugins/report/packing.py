@@ -65,7 +65,7 @@ class Column:
         Returns: `values`, distinct and in order, None last; `codes`, base64 of little-endian whole
             numbers of `bytes` bytes.
 
-        >>> Column(["b", None, "a", "b"]).packed()
+        >>> Column(["b", None, "a", "b"]).pack()
         {'values': ['a', 'b', None], 'codes': 'AQIAAQ==', 'bytes': 1}
         """
         is_many = len(self._numbers) > _MANY and isinstance(next(iter(self._numbers)), str)

@@ -33,7 +33,7 @@ WEIGHT = 1  # of a criterion that a rule writes
 def find_required_text(criterion: str) -> str:
     """A criterion without the words before what an answer is to say; all where there are none.
 
-    >>> required_text("The response states that the dam broke in 1976.")
+    >>> find_required_text("The response states that the dam broke in 1976.")
     'the dam broke in 1976.'
     """
     match = _SAYS.match(criterion)
