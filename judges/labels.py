@@ -20,31 +20,6 @@ class NuggetMatch(Label):
     SUPPORT = NuggetSupport.SUPPORT.value, NuggetSupport.SUPPORT.meaning
 
 
-class NarrativeGrade(Label):
-    """How many parts of a narrative a passage answers (TREC 2025 RAG); by grade."""
-
-    UNRELATED = "0", "the passage has nothing to do with the narrative"
-    RELATED = "1", "the passage is about the topic but answers no part in detail"
-    ONE = "2", "the passage answers one part in detail"
-    SOME = "3", "the passage answers two or three parts in detail"
-    MANY = "4", "the passage answers four or more parts in detail"
-
-
-class PartAnswer(Label):
-    """How a passage answers one part of a narrative."""
-
-    NONE = "none", "the passage has nothing to do with the part or the topic of the narrative"
-    RELATED = (
-        "related",
-        "the passage is about the subject of the part or the topic of the narrative, but does not "
-        "answer the part in detail",
-    )
-    DETAILED = (
-        "detailed",
-        "the passage answers the part in detail, with facts, reasons or examples",
-    )
-
-
 class Contradiction(Label):
     """Whether a passage says that a sentence is wrong."""
 

@@ -7,9 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..records.reading.problems import InputError
+
+if TYPE_CHECKING:
+    from ..records.rows import Label
 
 GROUP = "nuggetjudge.judges"  # of entry points: NAME = "module:Class", or a Kind
 
@@ -24,7 +28,6 @@ class Kind(NamedTuple):
         makes_lists: makes lists of texts, so that human lists can fit it.
         says_why: can be asked for evidence and reasons.
         has_example: shows a worked example, which a config can turn off.
-        variants: other homes, by the settings that choose them (`JudgeConfig.variant`).
         settings: fields of its config section that few judges have, such as titles.
         options: options of its class: the setting of each, as SECTION.FIELD, or FIELD of its own
             section.
@@ -38,7 +41,6 @@ class Kind(NamedTuple):
     makes_lists: bool = False
     says_why: bool = False
     has_example: bool = False
-    variants: Mapping[str, str] = {}
     settings: tuple[str, ...] = ()
     options: Mapping[str, str] = {}
     in_identity: tuple[str, ...] = ()
@@ -49,16 +51,52 @@ class Kind(NamedTuple):
         """Whether a config can load a judge file for it (`judges.NAME.state`)."""
         return bool(self.home)
 
-    def load(self, variant: str = "") -> Any:
+    def load(self) -> Any:
         """Import the class. Raises: ImportError or AttributeError if it does not exist."""
-        module, _, name = self.variants.get(variant, self.home).partition(":")
-        return getattr(importlib.import_module(module), name)
+        return _load(self.home)
 
 
-def _ours(home: str, variants: Mapping[str, str] | None = None, **what: Any) -> Kind:
+class Variant(NamedTuple):
+    """Another class in the place of a judge, with a scale of its own.
+
+    Attributes:
+        home: `module:Class`.
+        scale: `module:Class` of its labels, a Label. gains: what each is worth, 0 to 1, worst first.
+        reads: the texts that it reads of an item, and that people in its place read.
+        words: TOML with the words in which people who label by this scale meet it.
+        needs: texts that every item must have, each with the setting that goes without.
+    """
+
+    home: str
+    scale: str
+    gains: Mapping[str, float]
+    reads: tuple[str, ...]
+    words: Path
+    needs: Mapping[str, str] = {}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels as text, worst to best."""
+        return tuple(self.gains)
+
+    def load_scale(self) -> type[Label]:
+        """Import the labels, with what each means."""
+        scale: type[Label] = _load(self.scale)
+        return scale
+
+    def load(self) -> Any:
+        """Import the class. Raises: ImportError or AttributeError if it does not exist."""
+        return _load(self.home)
+
+
+def _load(home: str) -> Any:
+    module, _, name = home.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _ours(home: str, **what: Any) -> Kind:
     says_why = what.pop("says_why", what.get("labels_items", False))
-    others = {name: f"{__package__}.{other}" for name, other in (variants or {}).items()}
-    return Kind(f"{__package__}.{home}", says_why=says_why, variants=others, **what)
+    return Kind(f"{__package__}.{home}", says_why=says_why, **what)
 
 
 BUILT_IN = {
@@ -85,12 +123,8 @@ BUILT_IN = {
     ),
     "relevance": _ours(
         "relevance:RelevanceJudge",
-        {
-            "rag2025": "narratives:NarrativeRelevanceJudge",
-            "rag2025 each": "narratives:PartwiseRelevanceJudge",
-        },
         labels_items=True,
-        settings=("titles", "scale", "sub_narratives"),
+        settings=("titles",),
         options={"titles": "titles"},
         spared_by=("qrels", "nuggets"),
     ),

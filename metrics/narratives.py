@@ -1,4 +1,4 @@
-"""What answered parts of a narrative make: a passage's grade 0-4, and what an answer covers."""
+"""How much of the parts of a narrative an answer covers, by the nuggets of each part."""
 
 from __future__ import annotations
 
@@ -11,30 +11,6 @@ from .answer_scores import NUGGET_GAINS, UNDEFINED, Value
 NARRATIVE_MEASURES = ("SN", "SN_strict", "SN_vital")
 # The two that are weighted means of what nuggets earn.
 NARRATIVE_GAINS = {"SN": NUGGET_GAINS["A"], "SN_strict": NUGGET_GAINS["A_strict"]}
-BEST_GRADE = 4
-_GRADES = (1, 2, 3, 3, BEST_GRADE)  # by how many parts are answered, from 0 on
-
-
-def narrative_grade(n_answered: int, n_related: int) -> int:
-    """The grade of a passage, 0-4, from how many parts of a narrative it answers in detail.
-
-    4: four or more; 3: two or three; 2: one; 1: none, but it is on the topic; 0: none.
-
-    Args:
-        n_answered: parts that it answers in detail, >= 0.
-        n_related: parts that it is about without answering them, >= 0.
-
-    Raises: ValueError for a negative number.
-    Source: guidelines of the TREC 2025 RAG track, relevance assessments.
-
-    >>> [narrative_grade(n, 1) for n in range(6)], narrative_grade(0, 0)
-    ([1, 2, 3, 3, 4, 4], 0)
-    """
-    if n_answered < 0 or n_related < 0:
-        raise ValueError(f"wanted numbers >= 0, got {n_answered} and {n_related}")
-    if not n_answered and not n_related:
-        return 0
-    return _GRADES[min(n_answered, len(_GRADES) - 1)]
 
 
 def narrative_scores(

@@ -1,24 +1,42 @@
-"""What is no results folder, read as one: a run that was stopped, a folder of another tool."""
+"""What is no results folder, read as one: a run that was stopped, a folder that a package knows."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
 from ..records.reading.problems import InputError, Problems
-from ..records.tools.folders import ToolFolder
 from ..records.writing import write_file
 from .engine.folders import read_started
 from .engine.manifest import read_manifest
 from .engine.results import MANIFEST, pretty
 from .engine.spending import SPEND
-from .scoring.tool_folders import find_tool_folder, write_results
+
+FOLDERS = "nuggetjudge.folders"  # of entry points: NAME = "module:function", a FindFolder
+
+
+class OtherFolder(NamedTuple):
+    """A folder of judgements in the layout of another tool.
+
+    Attributes:
+        judged_files: the files with judgements.
+        write_results: writes a results folder at a path, and returns what was left out or doubted.
+            Raises InputError for a broken file, with its line.
+    """
+
+    path: Path
+    judged_files: Sequence[Path]
+    write_results: Callable[[Path], Problems]
+
+
+FindFolder = Callable[[Path], OtherFolder | None]  # None: the folder is of no tool that it knows
 
 
 class Opened(NamedTuple):
@@ -40,30 +58,33 @@ class Opened(NamedTuple):
 def results_at(path: Path) -> Iterator[Opened]:
     """A folder with results: of a finished run, of a stopped one, or of another tool's files.
 
-    What nuggetizer or RAGDoll judged is written in our layouts into a temporary folder, and so is
-    what a stopped run had judged; both go with this context. Any other path is given as it is.
+    What another tool judged, if an installed package knows its layout, is written in our layouts
+    into a temporary folder, and so is what a stopped run had judged; both go with this context.
+    Any other path is given as it is.
 
     Raises: InputError where an input of the stopped run has changed or is gone, or a file of the
         other tool is broken.
     """
-    if (tool := find_tool_folder(path)) is not None:
-        with _as_results(tool) as results:
-            yield results
-        return
+    for entry in entry_points(group=FOLDERS):
+        find: FindFolder = entry.load()
+        if path.is_dir() and (other := find(path)) is not None:
+            with _as_results(other) as results:
+                yield results
+            return
     with open_finished_or_partial(path) as (folder, is_partial):
         yield Opened(folder, is_partial)
 
 
 @contextmanager
-def _as_results(tool: ToolFolder) -> Iterator[Opened]:
-    named = [file.name for kind in tool.judged for file in tool.files[kind]]
+def _as_results(other: OtherFolder) -> Iterator[Opened]:
+    named = ", ".join(file.name for file in other.judged_files)
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
-        made = Path(work) / tool.path.resolve().name
-        problems = write_results(tool, made)
+        made = Path(work) / other.path.resolve().name
+        problems = other.write_results(made)
         try:
-            yield Opened(made, is_of=", ".join(named), problems=problems)
+            yield Opened(made, is_of=named, problems=problems)
         except InputError as error:
-            raise InputError(str(error).replace(str(made), str(tool.path))) from None
+            raise InputError(str(error).replace(str(made), str(other.path))) from None
 
 
 @contextmanager

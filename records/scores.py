@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,12 +10,11 @@ from typing import Any, Literal
 
 import orjson
 
-from .kinds import is_csv
+from .kinds import is_csv, is_metric_row, read_measures
 from .reading.fields import Line, as_int, read_lines, stem
-from .reading.lines import first_line, is_json, text_lines
+from .reading.lines import first_line, is_json, raw_lines, text_lines
 from .reading.problems import Problems
 from .rows import ScoreRow
-from .tools.metric_rows import csv_rows, long_rows
 from .writing import write_file
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
@@ -42,13 +42,13 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
             layouts look alike and have to be named.
 
     A first line without a value is a header and is mentioned. `nan` and `none` read as None.
-    Metric rows of nuggetizer and RAGDoll, with a column a measure, are read under our names.
+    Rows with a column a measure, as other tools have them, are read under our names.
     Errors reported: a wrong number of columns, a value that is no finite number, a cell twice.
     """
     if layout == "jsonl" or (layout is None and is_json(path)):
         numbered = score_rows(read_lines(path, problems))
     elif layout is None and is_csv(first_line(path)):
-        numbered = score_rows(csv_rows(path, problems))
+        numbered = score_rows(_csv_rows(path, problems))
     else:
         n_columns = len(first_line(path).split())
         named = layout or ("trec_eval" if n_columns == len(COLUMNS["trec_eval"]) else "ir_measures")
@@ -125,7 +125,7 @@ def _from_columns(path: Path, problems: Problems, layout: str) -> Iterator[tuple
 
 def score_rows(lines: Iterable[Line]) -> Iterator[tuple[int, ScoreRow]]:
     """The score rows in these objects, as `read_scores`, each with its line."""
-    for line in (row for each in lines for row in long_rows(each)):
+    for line in (row for each in lines for row in _split_measures(each)):
         run, topic, measure = line.id("run_id"), line.id("topic_id"), line.id("measure")
         if "value" not in line.row:
             line.missing("value")
@@ -134,6 +134,30 @@ def score_rows(lines: Iterable[Line]) -> Iterator[tuple[int, ScoreRow]]:
             numbers = {field: _json_number(line, field) for field in ("value", *_BOUNDS)}
             counts = {field: _json_count(line, field) for field in _COUNTS}
             yield line.number, ScoreRow.model_validate({**names, **numbers, **counts})
+
+
+def _split_measures(line: Line) -> Iterator[Line]:
+    """Of a row with a column a measure one row for each, by our name; any other row as it is.
+
+    A row that names no run is of the run that the file is named by.
+    """
+    if "measure" in line.row or not is_metric_row(line.row):
+        yield line
+        return
+    run_id, topic_id = line.optional_id("run_id"), line.id("topic_id", "qid", "narrative_id")
+    ids = {"run_id": run_id or stem(line.path), "topic_id": topic_id}
+    for column, measure in read_measures().items() if topic_id is not None else ():
+        if column in line.row:
+            value = line.row[column]
+            row = {**ids, "measure": measure, "value": None if value == "" else value}
+            yield Line(line.path, line.number, row, line.problems)
+
+
+def _csv_rows(path: Path, problems: Problems) -> Iterator[Line]:
+    """The rows of a CSV file with a column a measure."""
+    reader = csv.DictReader(text for _, text in raw_lines(path))
+    for row in reader:
+        yield Line(path, reader.line_num, row, problems)
 
 
 def _json_number(line: Line, field: str) -> float | None:

@@ -165,7 +165,6 @@ OF_TOPIC = ("sub_narratives", "subnarratives", "sub-narratives", "subNarratives"
 OF_NUGGET = ("mapped_sub_narrative", "sub_narrative", "subnarrative")
 _TEXT = ("text", "sub_narrative", "subnarrative", "narrative", "title")
 _QUOTES = "\"'“”"
-_NUMBER = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
 def sub_narratives_of_topic(line: Line) -> tuple[str, ...]:
@@ -220,19 +219,9 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def number_texts(texts: Sequence[str]) -> str:
-    """The texts as one, a line each, as judges read them; `split_parts` takes it apart again.
+    """The texts as one, a line each, as judges read them.
 
     >>> number_texts(["what it costs", "how it works"])
     '1. what it costs\\n2. how it works'
     """
     return "\n".join(f"{i}. {' '.join(text.split())}" for i, text in enumerate(texts, 1))
-
-
-def split_parts(text: str) -> list[str]:
-    """The sub-narratives in one text: of `numbered`, or one a line without numbers.
-
-    >>> split_parts("1. what it costs\\n2. how it works"), split_parts("")
-    (['what it costs', 'how it works'], [])
-    """
-    lines = (_NUMBER.sub("", line).strip() for line in text.splitlines())
-    return [line for line in lines if line]

@@ -15,7 +15,8 @@ from nuggetjudge import judges
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.keypoints import number_key_points
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
-from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.narratives.parts import PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.narratives.whole import NarrativeRelevanceJudge
 from nuggetjudge.plugins.trec.rubric.judge import BinaryCriterionJudge, CriterionJudge
 from nuggetjudge.plugins.trec.rubric.writer import RubricWriter
 

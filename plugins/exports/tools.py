@@ -26,10 +26,10 @@ from ...records.relevance import Confident, RelevanceLabel, read_relevance, writ
 from ...records.rows import NuggetBank
 from ...records.scores import score_row
 from ...records.support import read_support
-from ...records.tools import nuggetizer as nuggetizer_rows
-from ...records.tools import ragdoll as ragdoll_rows
-from ...records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
 from ...records.writing import check_elsewhere, own_folder, write_file, write_lines
+from . import nuggetizer_rows, ragdoll_rows
+from .nuggetizer_rows import NUGGET_COLUMNS
+from .ragdoll_rows import SUPPORT_COLUMNS
 
 RAGDOLL = "ragdoll"
 Row = TypeVar("Row")

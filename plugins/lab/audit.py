@@ -24,6 +24,7 @@ from ...programs.analysis.tables.words import (
     get_interval,
     write_estimate,
 )
+from ...programs.config.base import load_judge_settings
 from ...programs.engine.folders import find_inputs
 from ...programs.engine.manifest import read_manifest
 from ...programs.inputs import load_collection
@@ -45,7 +46,7 @@ _LEXICAL = "lexical"
 _SHOWN = 3  # pairs of runs named
 TOPICS = "sample/topics.jsonl"  # in the folder of the audit
 # What is kept of a judge's section: how it asks, and nothing of who answers.
-_TAKEN_OVER = ("window", "grades", "titles", "scale", "sub_narratives")
+_TAKEN_OVER = ("window", "grades", "titles")
 _NOT_TAKEN = ("models", "judges", "run", "retrieve", "pipelines", "generate")
 
 Families = tuple[Sequence[str], Sequence[str]]
@@ -287,7 +288,9 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
 
 
 def _take_over(section: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: section[name] for name in _TAKEN_OVER if section.get(name) is not None}
+    of_packages = (name for kind in load_judge_settings().values() for name in kind.model_fields)
+    names = (*_TAKEN_OVER, *of_packages)
+    return {name: section[name] for name in names if section.get(name) is not None}
 
 
 def _topic_row(topic: Topic) -> dict[str, Any]:

@@ -1,14 +1,15 @@
-"""The sections of a config that the programs here bring."""
+"""What the tasks and judges here bring to a config."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ...programs.config.base import Input, Section, Whole
+from ...judges.table import Variant
+from ...programs.config.base import Input, JudgeSettings, Section, Whole
 from ...records.reading.problems import Problems
 
 
@@ -88,3 +89,50 @@ class RubricConfig(Section):
     kind: Literal["given", "binary", "three_way"] = Field(
         default="given", description="how criteria are graded: as each says, or all of them alike"
     )
+
+
+BEST_GRADE = 4
+GAINS = {str(grade): grade / BEST_GRADE for grade in range(BEST_GRADE + 1)}
+_WORDS = Path(__file__).with_name("narratives") / "words.toml"
+_READS = ("question", "sub_narratives", "title", "passage")
+_WHOLE = Variant(
+    f"{__package__}.narratives.whole:NarrativeRelevanceJudge",
+    f"{__package__}.narratives.grades:NarrativeGrade",
+    GAINS,
+    _READS,
+    _WORDS,
+)
+_BY_PARTS = _WHOLE._replace(
+    home=f"{__package__}.narratives.parts:PartwiseRelevanceJudge",
+    needs={"sub_narratives": "judges.relevance.sub_narratives: together goes without"},
+)
+
+
+class NarrativeSettings(JudgeSettings):
+    """Grades of relevance by the parts of a narrative (docs/protocols/narratives.md)."""
+
+    judge: ClassVar[str] = "relevance"
+    variants: ClassVar[tuple[Variant, ...]] = (_WHOLE, _BY_PARTS)
+
+    scale: Literal["umbrela", "rag2025"] = Field(
+        default="umbrela", description="grades of relevance: 0-3, or 0-4 by parts of a narrative"
+    )
+    sub_narratives: Literal["together", "each"] = Field(
+        default="together", description="of rag2025: asked for the grade, or about each by itself"
+    )
+
+    def choose(self) -> Variant | None:
+        """See JudgeSettings."""
+        if self.scale == "umbrela":
+            return None
+        return _BY_PARTS if self.sub_narratives == "each" else _WHOLE
+
+    def check(self, asked_for_labels: str) -> None:
+        """See JudgeSettings."""
+        if self.sub_narratives != "each":
+            return
+        if self.scale != "rag2025":
+            raise ValueError("sub_narratives: each is of scale rag2025")
+        if asked_for_labels:
+            what = "the grade is made of labels of sub-narratives, and nobody is asked for it"
+            raise ValueError(f"{asked_for_labels}: {what}")

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from ...judges.table import BUILT_IN as JUDGES
-from ...judges.table import judge_names
+from ...judges.table import Variant, judge_names
 from ...records.reading.problems import Problems, did_you_mean
 
 SECTIONS = "nuggetjudge.settings"  # of entry points: NAME = "module:Class", a Section with defaults
+JUDGE_SETTINGS = "nuggetjudge.judge_settings"  # of entry points: NAME = "module:JudgeSettings"
 INPUTS = "nuggetjudge.data"  # of entry points: NAME = "module:object", an Input
 Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
 
@@ -48,6 +49,58 @@ def load_sections() -> dict[str, type[Section]]:
     names it.
     """
     return _load_all(SECTIONS)
+
+
+class JudgeSettings(Section):
+    """Settings of one judge that choose another class in its place: fields of `judges.NAME`.
+
+    Another package subclasses it, and names it by an entry point. Fields have defaults.
+
+    Attributes:
+        judge: the name of the judge. variants: all classes that these settings may choose.
+    """
+
+    judge: ClassVar[str]
+    variants: ClassVar[tuple[Variant, ...]]
+
+    def choose(self) -> Variant | None:
+        """What these settings choose; None: the judge itself."""
+        return None
+
+    def check(self, asked_for_labels: str) -> None:
+        """Raise ValueError, `FIELD: what`, for settings that do not go together.
+
+        Args:
+            asked_for_labels: the setting by which a model is asked for the labels of the scale,
+                such as `verify`; "": none.
+        """
+
+
+@cache
+def load_judge_settings() -> dict[str, type[JudgeSettings]]:
+    """The settings of judges that other packages bring, by name; left out as sections are."""
+    return _load_all(JUDGE_SETTINGS)
+
+
+def find_variant(judge: JudgeName, settings: Mapping[str, Any]) -> Variant | None:
+    """What the settings of a judge choose in its place; None: the judge itself.
+
+    Args:
+        settings: its section of a config that was checked, as a mapping.
+    """
+    for kind in load_judge_settings().values():
+        if kind.judge == judge:
+            own = {name: settings[name] for name in kind.model_fields if name in settings}
+            if (variant := kind.model_construct(**own).choose()) is not None:
+                return variant
+    return None
+
+
+def find_variant_of_scale(judge: JudgeName, labels: Sequence[str]) -> Variant | None:
+    """The class that may take the place of a judge and gives these labels; None: there is none."""
+    kinds = (kind for kind in load_judge_settings().values() if kind.judge == judge)
+    variants = (variant for kind in kinds for variant in kind.variants)
+    return next((each for each in variants if each.labels == tuple(labels)), None)
 
 
 @dataclass(frozen=True)

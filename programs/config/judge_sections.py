@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from ...judges.table import BUILT_IN, explaining_judges, find_judge, item_judges
+from ...judges.table import BUILT_IN, Variant, explaining_judges, find_judge, item_judges
 from ...records.reading.settings import InputPath, TextOrFile
-from .base import Section, Whole
+from .base import Section, Whole, find_variant, load_judge_settings
 
 
 def _as_members(value: Any) -> Any:
@@ -149,10 +149,10 @@ class VerifyConfig(Section):
 
 
 # Settings that few judges have (`judges.table.Kind.settings`), with their defaults.
-_OF_FEW = {"grades": None, "titles": True, "sub_narratives": "together", "scale": "umbrela"}
+_OF_FEW = {"grades": None, "titles": True}
 
 
-class JudgeConfig(Section):
+class _JudgeConfig(Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
     model: str = Field(default="default", description="a name under models:")
@@ -165,12 +165,6 @@ class JudgeConfig(Section):
         default=True, description="show the worked example of a judge that makes lists or requests"
     )
     titles: bool = Field(default=True, description="show support and relevance titles of passages")
-    scale: Literal["umbrela", "rag2025"] = Field(
-        default="umbrela", description="grades of relevance: 0-3, or 0-4 by parts of a narrative"
-    )
-    sub_narratives: Literal["together", "each"] = Field(
-        default="together", description="of rag2025: asked for the grade, or about each by itself"
-    )
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
     )
@@ -196,12 +190,15 @@ class JudgeConfig(Section):
         default=None, description="which of its labels are judged once more, and by whom"
     )
 
-    @property
-    def variant(self) -> str:
-        """Which of a judge's classes these settings choose (`judges.table.Kind.load`)."""
-        if self.scale == "umbrela":
-            return ""
-        return f"{self.scale} each" if self.sub_narratives == "each" else self.scale
+    def variant(self, name: str) -> Variant | None:
+        """The class that these settings choose in the place of the judge of this name, if any."""
+        return find_variant(name, dict(self))
+
+    def load(self, name: str) -> Any:
+        """The class of the judge of this name, as these settings choose it."""
+        kind = self.variant(name) or find_judge(name)
+        assert kind is not None  # the config names no other
+        return kind.load()
 
     @property
     def is_composed(self) -> bool:
@@ -224,6 +221,7 @@ class JudgeConfig(Section):
             if getattr(self, field) != default and field not in kind.settings:
                 few = " and ".join(each for each, one in BUILT_IN.items() if field in one.settings)
                 raise ValueError(f"judges.{name}.{field}: a setting of {few} alone")
+        self._check_variant(name)
         if self.demonstrations is not None and not kind.home:
             raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
         if self.demonstrations is not None and self.state is not None:
@@ -231,7 +229,6 @@ class JudgeConfig(Section):
         if not self.example and not kind.has_example:
             with_one = ", ".join(each for each, kind in BUILT_IN.items() if kind.has_example)
             raise ValueError(f"judges.{name}.example: only {with_one} have one")
-        self._check_scale(name)
         if self.state is not None and not kind.can_be_fitted:
             raise ValueError(f"judges.{name}.state: it asks by prompts of its own")
         says_why = self.evidence is not None or self.reasoning is not None
@@ -253,15 +250,38 @@ class JudgeConfig(Section):
         if not kind.home and (self.prompt or self.instructions) is not None:
             raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
 
-    def _check_scale(self, name: str) -> None:
-        is_each = self.sub_narratives == "each"
-        if is_each and self.scale != "rag2025":
-            raise ValueError(f"judges.{name}.sub_narratives: each is of scale rag2025")
-        asks_more = self.jury is not None and self.jury.adjudicator is not None
-        if is_each and (self.prompt is not None or self.verify is not None or asks_more):
-            at = "prompt" if self.prompt else "verify" if self.verify else "jury.adjudicator"
-            what = "the grade is made of labels of sub-narratives, and nobody is asked for it"
-            raise ValueError(f"judges.{name}.{at}: {what}")
+    def _check_variant(self, name: str) -> None:
+        """Raise ValueError for settings of another package that the judge of this name has not."""
+        adjudicator = self.jury.adjudicator if self.jury is not None else None
+        asked = {"prompt": self.prompt, "verify": self.verify, "jury.adjudicator": adjudicator}
+        asked_for_labels = next((at for at, value in asked.items() if value is not None), "")
+        for kind in load_judge_settings().values():
+            settings = kind.model_construct(**{at: getattr(self, at) for at in kind.model_fields})
+            if kind.judge == name:
+                try:
+                    settings.check(asked_for_labels)
+                except ValueError as error:
+                    raise ValueError(f"judges.{name}.{error}") from None
+            elif changed := [
+                at for at, value in settings if value != kind.model_fields[at].default
+            ]:
+                raise ValueError(f"judges.{name}.{changed[0]}: a setting of {kind.judge} alone")
+
+
+if TYPE_CHECKING:
+    JudgeConfig = _JudgeConfig
+else:
+    JudgeConfig = create_model(
+        "JudgeConfig",
+        __base__=_JudgeConfig,
+        __module__=__name__,
+        __doc__=_JudgeConfig.__doc__,
+        **{
+            name: (field.annotation, field)
+            for kind in load_judge_settings().values()
+            for name, field in kind.model_fields.items()
+        },
+    )
 
 
 class MemberConfig(StageConfig):

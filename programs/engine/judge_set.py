@@ -290,9 +290,8 @@ class JudgeSet:
             options["example"] = False
         if (window := get_window(name, config)) is not None:
             options["window"] = window
-        judge: Judge = kind.load(config.judge(name).variant)(
-            backend=self.backend(config.judge(name).model), **options
-        )
+        make = config.judge(name).load(name)
+        judge: Judge = make(backend=self.backend(config.judge(name).model), **options)
         judge.name = judge.name or name  # in judge files
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import ValidationError
 
-from ...judges.table import find_judge, item_judges
+from ...judges.table import item_judges
 from ...metrics.answer_scores import SUFFIX
 from ...records.kinds import Cell, key_fields
 from ...records.labels import ItemRow, item_lines, read_items
@@ -68,9 +68,7 @@ class Items(Program):
             of = read_own_judge(own)
             names = list(item_measures(of.scale, of.gains, of.measure))
             return [*names, names[0] + SUFFIX] if of.gains else names
-        kind = find_judge(config.items.name)
-        assert kind is not None  # the config names no other
-        judge = kind.load(config.judge(config.items.name).variant)
+        judge = config.judge(config.items.name).load(config.items.name)
         names = list(item_measures(judge.scale, judge.gains))
         return [*names, names[0] + SUFFIX] if judge.gains else names
 
@@ -181,10 +179,8 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
     Raises: InputError if there is none, or it lacks a model.
     """
     if (own := config.items.own) is None:
-        kind = find_judge(config.items.name)
-        assert kind is not None  # the config names no other
         settings = config.judge(config.items.name)
-        judge = kind.load(settings.variant)
+        judge = settings.load(config.items.name)
         hidden = () if settings.titles else ("title",)
         return judge.inputs, tuple(name for name in judge.optional if name not in hidden)
     from ...judges import read_own_judge  # with which DSPy comes

@@ -30,7 +30,6 @@ from ...records.nuggets import (
     assignments_with_lines,
     bank_row,
     read_assignments,
-    read_nugget_banks,
     read_nuggets,
 )
 from ...records.reading.fields import Line
@@ -63,7 +62,6 @@ from .reference_items import Look, leave_out, look_for
 from .relevance import FILE as RELEVANCE
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
-from .tool_files import ToolFiles
 
 FAMILIES = (*NUGGET_WEIGHTS, "SN")  # of measures in which a nugget weighs the same
 GAINS = NUGGET_GAINS | NARRATIVE_GAINS
@@ -130,7 +128,6 @@ class Nuggets(Program):
     }
     shown = tuple(meanings)
     file_kind, is_scored_alone = "assignments", True
-    takes, takes_with = "assignments", ("nuggets",)
     without, of_points = LEFT_OUT, MEASURES
     reads = ("question", "answer_text", "nugget")
 
@@ -206,30 +203,6 @@ class Nuggets(Program):
         board.leave_unmade((), (*measures, LENGTH))
         scores = [name for name in MEASURES if name != LENGTH]  # an answer has its words anyway
         board.leave_out(scores, folder.notes.get(LEFT_OUT, ()))
-
-    def take(self, theirs: ToolFiles) -> None:
-        """See Program: nuggets of answers, the bank of a topic that has none in a file."""
-        banks: dict[str, NuggetBank] = {}
-        for path in theirs.files("nuggets"):
-            banks |= read_nugget_banks(path, theirs.problems)
-        with theirs.results.open(ASSIGNMENTS) as rows:
-            for row in theirs.once("assignments", read_assignments):
-                ids = {"topic_id": row.topic_id, "run_id": row.run_id}
-                theirs.cell(row.run_id, row.topic_id, row.query)
-                theirs.answer(row.run_id, row.topic_id, row.answer_text)
-                nuggets = tuple(each.nugget for each in row.nuggets)
-                bank = NuggetBank(topic_id=row.topic_id, query=row.query, nuggets=nuggets)
-                banks.setdefault(row.topic_id, bank)
-                rows.write(assignment_row(row))
-                for each in row.nuggets:
-                    theirs.count("assignments", {**ids, "nuggets": [each.nugget.id]}, each.label)
-        if banks:
-            theirs.results.write(BANKS, map(bank_row, banks.values()))
-        theirs.queries |= {topic: bank.query for topic, bank in banks.items()}
-
-    def missing(self, theirs: ToolFiles) -> Mapping[str, Any]:
-        """See Program."""
-        return {LEFT_OUT: [t for t in theirs.list_judged_topics() if t not in theirs.queries]}
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""

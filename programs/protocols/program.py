@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...metrics.answer_scores import Value
-from ...records.kinds import Cell, FileKind, find_kind
+from ...records.kinds import Cell, find_kind
 from ...records.reading.fields import Line, Where, read_lines
 from ...records.reading.problems import InputError, Problems
 from ...views.table import Table
@@ -33,7 +33,6 @@ from .judgements import (
     row_texts,
 )
 from .scoreboard import Meaning, Meanings, Scoreboard, declare
-from .tool_files import ToolFiles
 
 if TYPE_CHECKING:
     from ...agents import Corpus
@@ -183,8 +182,6 @@ class Program(ABC):
         meanings: the meaning of each measure, and which way is better; `NAME@k` without cut-off.
         reads: the texts by which a person judges one of its items, in order; see `texts`.
         file_kind: the kind of `judged` if it comes alone, see `file_kind`; "": none.
-        takes: the kind of another tool's files that it can import; "": none.
-        takes_with: kinds of files that it reads beside those.
         is_scored_alone: whether `score` can read that file without its folder.
         tools: other tools for which `export` writes: name -> a sentence, the help of
             `judge export TOOL`. For `ragdoll` it is a part of what RAGDoll gets.
@@ -215,8 +212,6 @@ class Program(ABC):
     meanings: ClassVar[Meanings] = {}
     reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
-    takes: ClassVar[FileKind | Literal[""]] = ""
-    takes_with: ClassVar[tuple[str, ...]] = ()
     is_scored_alone: ClassVar[bool] = False
     tools: ClassVar[Mapping[str, str]] = {}
     without: ClassVar[str] = ""
@@ -266,17 +261,6 @@ class Program(ABC):
     @abstractmethod
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """Put the values of all answers on the board, from files and notes only."""
-
-    def take(self, theirs: ToolFiles) -> None:
-        """Import the files of another tool of the kind `takes`, as files of this program.
-
-        A label that is missing there is unjudged, however the tool counts it.
-        """
-        raise NotImplementedError(self.name)
-
-    def missing(self, theirs: ToolFiles) -> Mapping[str, Any]:
-        """Return notes on what such files lack, whether the program imports any or not."""
-        return {}
 
     def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
         """Write the judgements as one of its `tools` reads them.

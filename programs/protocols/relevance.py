@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ...metrics import Value, ranking_scores
-from ...metrics.narratives import BEST_GRADE
 from ...records.documents import read_candidates
 from ...records.kinds import Cell
 from ...records.reading.fields import read_lines
@@ -16,12 +15,12 @@ from ...records.reading.problems import InputError
 from ...records.relevance import (
     RELEVANCE_KIND,
     RelevanceLabel,
-    read_relevance,
     relevance_row,
     relevance_with_lines,
 )
 from ...records.rows import Passage, Ranking, ScoreRow, Topic
 from ...records.topics import number_texts
+from ..config.base import find_variant
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, make_rows
@@ -29,7 +28,6 @@ from ..inputs import Collection, load_collection
 from .judged_items import MEAN_GAIN, ItemScale
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts
 from .scoreboard import Scoreboard
-from .tool_files import ToolFiles
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -73,14 +71,12 @@ def ranking_rows(grades: Grades, candidates: Mapping[str, Ranking]) -> list[Scor
 
 
 FILE = "relevance.jsonl"
-NARRATIVE_READS = ("question", "sub_narratives", "title", "passage")
-NARRATIVE_GAINS = {str(n): n / BEST_GRADE for n in range(BEST_GRADE + 1)}
 
 
 class Relevance(Program):
     """Each candidate is graded by itself; the grades score the ranking (arXiv:2406.06519).
 
-    The scale is that of the judge (`judges.relevance.scale`).
+    The scale is that of the judge, which settings of another package may change.
     """
 
     name = "relevance"
@@ -92,7 +88,6 @@ class Relevance(Program):
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
     reads = ("question", "title", "passage")
-    takes = "relevance"
     meanings: ClassVar[Meanings] = {
         "nDCG": Meaning(
             "How early the well graded passages come, compared with their best order.",
@@ -146,29 +141,17 @@ class Relevance(Program):
     def scale(self, folder: Path) -> ItemScale | None:
         """See Program: of another scale than UMBRELA's."""
         settings = read_manifest(folder).get("config", {}).get("judges", {}).get(self.name) or {}
-        if settings.get("scale") != "rag2025":
+        if (variant := find_variant(self.name, settings)) is None:
             return None
         return ItemScale(
             judge=self.name,
-            inputs=NARRATIVE_READS,
+            inputs=variant.reads,
             key=RELEVANCE_KIND.key,
-            labels=tuple(NARRATIVE_GAINS),
+            labels=variant.labels,
             is_ordered=True,
-            gains=NARRATIVE_GAINS,
+            gains=variant.gains,
             measure=MEAN_GAIN,
         )
-
-    def take(self, theirs: ToolFiles) -> None:
-        """See Program: grades, without the ranking that these stood in, as the files have none."""
-        with theirs.results.open(FILE) as rows:
-            for path in theirs.files("relevance"):
-                what = "grades without the order of the passages: no ranking measures"
-                theirs.problems.keep(path, 0, "no_ranking", what)
-                for row in read_relevance(path, theirs.problems):
-                    theirs.topics.setdefault(row.topic_id, "")
-                    rows.write(relevance_row(row))
-                    ids = {"topic_id": row.topic_id, "passage_id": row.passage_id}
-                    theirs.count("relevance", ids, row.grade)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
@@ -234,13 +217,15 @@ def makes_bank(config: Config, collection: Collection) -> bool:
 def check_candidates(config: Config, collection: Collection) -> None:
     """Note candidates without a text or grade, and topics without any.
 
-    Raises: InputError for topics without sub-narratives, if the judge is asked about each.
+    Raises: InputError for topics without a text that the judge needs.
     """
     where = config.data.candidates or "candidates"
     is_graded = makes_bank(config, collection) and bool(collection.qrels)
     banked = collection.banks or {} if "relevance" not in config.program else {}
-    if config.judge("relevance").sub_narratives == "each" and not is_graded:
-        _need_sub_narratives(config, [t for n, t in collection.topics.items() if n not in banked])
+    if (variant := config.judge("relevance").variant("relevance")) is not None and not is_graded:
+        topics = [topic for name, topic in collection.topics.items() if name not in banked]
+        for name, without in variant.needs.items():
+            _need_text(config, topics, name, without)
     for topic in (topic for topic in collection.topics if topic not in banked):
         ranking = collection.candidates.get(topic)
         ids = ranking.passage_ids if ranking else ()
@@ -260,9 +245,9 @@ def check_candidates(config: Config, collection: Collection) -> None:
             collection.problems.skip(where, 0, "no_candidates", what)
 
 
-def _need_sub_narratives(config: Config, topics: Sequence[Topic]) -> None:
-    if without := [topic.id for topic in topics if not topic.sub_narratives]:
+def _need_text(config: Config, topics: Sequence[Topic], name: str, without: str) -> None:
+    """Raise InputError for topics without a text. without: the setting that needs none."""
+    if lacking := [topic.id for topic in topics if not _make_texts(topic, None).get(name)]:
         where = config.data.topics or config.data.candidates or "topics"
-        what = f"{len(without)} of {len(topics)} topics have none, the first {without[0]!r}"
-        how = "judges.relevance.sub_narratives: together goes without"
-        raise InputError(f"{where}: wanted sub_narratives of each topic; {what} ({how})")
+        what = f"{len(lacking)} of {len(topics)} topics have none, the first {lacking[0]!r}"
+        raise InputError(f"{where}: wanted {name} of each topic; {what} ({without})")

@@ -14,7 +14,6 @@ from ...metrics.answer_scores import (
     chances_of_label,
     expected_support_scores,
 )
-from ...records.judgements import Reason, Unjudged
 from ...records.kinds import Cell
 from ...records.reading.fields import Line, as_int
 from ...records.reading.problems import InputError, Problems
@@ -27,7 +26,6 @@ from ...records.support import (
     support_row,
     support_with_lines,
 )
-from ...records.tools.ragdoll import CitationKey, SupportJudgement, read_support_judgements
 from ..config.sections import Config
 from ..engine.results import Results
 from ..engine.stage import Item, labels, make_rows
@@ -48,7 +46,6 @@ from .judgements import (
 )
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
-from .tool_files import NO_REASON, ToolFiles
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -107,7 +104,6 @@ class Support(Program):
     shown = tuple(meanings)
     n_official = 2
     file_kind, is_scored_alone = "support", True
-    takes, takes_with = "support", ("support_judgments",)
     reads = ("question", "sentence", "title", "passage")
 
     def measures(self, config: Config) -> Names[str]:
@@ -184,31 +180,6 @@ class Support(Program):
                 of_sentence += [one.label] if one.docid is not None else []
             values[at] = support_scores(list(verdicts.values()))
         return values
-
-    def take(self, theirs: ToolFiles) -> None:
-        """See Program: citations of sentences, with RAGDoll's reasons where its calls are there."""
-        calls: dict[CitationKey, SupportJudgement] = {}
-        for path in theirs.files("support_judgments"):
-            calls |= read_support_judgements(path, theirs.problems)
-        for call in calls.values():
-            if call.docid is not None and call.passage:
-                theirs.passages.setdefault(call.docid, call.passage)
-        with theirs.results.open(FILE) as rows:
-            for row in theirs.once("support", read_support):
-                at = (row.run_id, row.topic_id)
-                theirs.cell(*at)
-                _keep_sentences(row, theirs)
-                for sentence in row.sentences:
-                    ids = {"topic_id": row.topic_id, "run_id": row.run_id, "sentence": sentence.id}
-                    key = (*at, sentence.id)
-                    if not sentence.citations:
-                        rows.write(support_row(*key, citation=None, rank=None, label="none"))
-                    for each in sentence.citations:
-                        name, rank = each.passage_id, each.rank
-                        named = {"citation": name, "rank": rank, "label": each.label}
-                        rows.write(support_row(*key, **named, leaning=each.as_fields()))
-                        why = _why(calls.get((*key, rank)), has_calls=bool(calls))
-                        theirs.count("support", {**ids, "citation": name}, each.label, why)
 
     def items(self, folder: Folder) -> JudgedItems:
         """Return each judged citation of a sentence, with its weights."""
@@ -386,27 +357,3 @@ def _citation_weights(
     if at == 0:
         weights |= {"support_precision": 1 / n_citing, "support_recall": 1 / n_sentences}
     return weights
-
-
-def _keep_sentences(row: SupportLabels, theirs: ToolFiles) -> None:
-    last = max((sentence.id for sentence in row.sentences), default=-1)
-    sentences: list[dict[str, Any]] = [{"text": "", "citations": []} for _ in range(last + 1)]
-    for each in row.sentences:
-        cited = [citation.passage_id for citation in each.citations]
-        sentences[each.id] = {"text": each.text, "citations": cited}
-    if any(sentence["text"] for sentence in sentences):
-        theirs.answers[row.run_id, row.topic_id] = sentences
-
-
-def _why(call: SupportJudgement | None, *, has_calls: bool) -> Unjudged:
-    """Why a citation has no label, by the tool's file of calls.
-
-    Args:
-        has_calls: whether there is such a file: a citation that it lacks had no text to be
-            judged by.
-    """
-    if call is not None and call.reason is not None:
-        return Unjudged(call.reason, call.detail, call.raw)
-    if has_calls and call is None:
-        return Unjudged(Reason.NO_PASSAGE, "the tool did not ask: it had no text of this passage")
-    return NO_REASON

@@ -39,12 +39,10 @@ from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.keypoints import number_key_points
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
-from nuggetjudge.judges.lexical import narratives as lexical_narratives
 from nuggetjudge.judges.lexical import overlap as lexical
 from nuggetjudge.judges.lexical import questions as lexical_questions
 from nuggetjudge.judges.makers import answer_writer as lexical_answer_writing
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
-from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 
 QUESTION = "why do bridges sway in wind"
 NUGGETS = ["wind sheds vortices from the deck", "a damper takes energy out of the motion"]
@@ -54,7 +52,6 @@ PASSAGES = [
     "Wind sheds vortices from the deck. They push the bridge up and down.",
     "A damper takes energy out of the motion of a bridge.",
 ]
-PARTS = "1. why wind moves decks\n2. how it is stopped"
 ANSWER = "In wind, vortices leave the deck one after the other, and the bridge starts to sway."
 
 
@@ -102,15 +99,6 @@ _OWN = (
     Case(
         "relevance_judge_title", RelevanceJudge,
         {"question": QUESTION, "passage": PASSAGES[0], "title": TITLE}, "grade", "judge",
-    ),
-    Case(
-        "narrative_judge", NarrativeRelevanceJudge,
-        {"question": QUESTION, "passage": PASSAGES[0], "sub_narratives": PARTS}, "grade", "judge",
-    ),
-    Case(
-        "narrative_part_judge", PartwiseRelevanceJudge,
-        {"question": QUESTION, "passage": PASSAGES[0], "sub_narratives": "what wind does"},
-        "grade", "judge",
     ),
     Case(
         "answerability_grader", AnswerabilityGrader,
@@ -304,10 +292,6 @@ def _answer_like_the_baseline(body: dict[str, Any]) -> dict[str, Any]:
         return lexical.judge_support(asked)
     if "passages" in asked:
         return lexical.update_nuggets(asked)
-    if "sub_narrative" in asked:
-        return lexical_narratives.judge_part(asked)
-    if "sub_narratives" in asked:
-        return lexical_narratives.judge_narrative(asked)
     if "passage" in asked:
         return lexical.judge_relevance(asked)
     if "answer" not in asked:

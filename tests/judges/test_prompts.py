@@ -64,8 +64,6 @@ def rendered(case):
         given |= {"facet": HOSTILE, "passages": {"1": "Wind blows.", "2": HOSTILE}, "limit": 10}
     if case.name == "gap_writer":
         given |= {"facets": {"1": "wind", "2": HOSTILE}, "nuggets": [HOSTILE], "tried": [HOSTILE]}
-    if case.name.startswith("narrative"):
-        given |= {"sub_narratives": HOSTILE, "sub_narrative": HOSTILE, "title": HOSTILE}
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     if case.name.endswith("_title"):

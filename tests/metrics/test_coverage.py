@@ -14,7 +14,7 @@ from nuggetjudge.metrics.coverage import (
     rank_steps,
     redundancy,
 )
-from nuggetjudge.metrics.narratives import narrative_grade, narrative_scores
+from nuggetjudge.metrics.narratives import narrative_scores
 
 NAN = float("nan")
 
@@ -340,21 +340,7 @@ def test_arguments_that_do_not_fit_the_pool_are_named():
         passage_grades(pool, [0])
 
 
-# Grades from parts, and how much of the sub-narratives an answer covers, counted by hand.
-# Of the guidelines of TREC RAG 2025: 0, 1 related, 2 one part, 3 two or three, 4 four or more.
-GRADES = {(0, 0): 0, (0, 5): 1, (1, 0): 2, (2, 3): 3, (3, 0): 3, (4, 0): 4, (9, 0): 4}
-
-
-@pytest.mark.parametrize(("counts", "grade"), GRADES.items())
-def test_a_passage_is_graded_as_the_track_has_it(counts, grade):
-    assert narrative_grade(*counts) == grade
-
-
-def test_a_negative_count_is_refused():
-    with pytest.raises(ValueError, match="wanted numbers >= 0, got -1 and 0"):
-        narrative_grade(-1, 0)
-
-
+# How much of the sub-narratives an answer covers, counted by hand.
 def test_each_sub_narrative_counts_the_same_however_many_nuggets_it_has():
     # a: 1 of 1; b: 0, .5, 0 of 3 (vital, okay, okay); "" counts nowhere.
     labels = ["support", "not_support", "partial_support", "not_support", "support"]

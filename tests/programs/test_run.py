@@ -1,7 +1,9 @@
 """What one failed stage does to those after it, and to whom a results folder belongs."""
 
 import json
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -10,7 +12,7 @@ from mock_server import MockServer, Refusal, input_of
 import nuggetjudge as nj
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import Results
-from nuggetjudge.programs.partial import open_finished_or_partial
+from nuggetjudge.programs.partial import OtherFolder, open_finished_or_partial, results_at
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -241,3 +243,25 @@ def test_finished_results_and_files_are_given_back_as_they_are(whole):
     for path in (whole.folder, whole.folder / "support.jsonl", whole.folder.parent):
         with open_finished_or_partial(path) as results:
             assert results == (path, False)
+
+
+def test_a_folder_that_a_package_knows_is_read_as_results(whole, tmp_path, monkeypatch):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "verdicts.xml").write_text("<verdicts/>", encoding="utf-8")
+
+    def write_results(made):
+        shutil.copytree(whole.folder, made)
+        return None
+
+    def find(path):
+        known = OtherFolder(path, [path / "verdicts.xml"], write_results)
+        return known if (path / "verdicts.xml").is_file() else None
+
+    entry = SimpleNamespace(load=lambda: find)
+    monkeypatch.setattr("nuggetjudge.programs.partial.entry_points", lambda group: [entry])
+    with results_at(theirs) as opened:
+        assert (opened.path.name, opened.is_of) == ("theirs", "verdicts.xml")
+        assert nj.Result(opened.path).scores == whole.scores
+    with results_at(whole.folder) as opened:
+        assert (opened.path, opened.is_of) == (whole.folder, "")

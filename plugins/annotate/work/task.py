@@ -35,11 +35,10 @@ from .guidelines import guidelines_sha256, read_guidelines
 from .texts import TextReader, Texts
 from .verify import INPUTS, KEY_NAMES, Point, read_points, verify_cells
 from .wording import (
-    NARRATIVES,
     ShownText,
+    find_variant,
     get_question,
     get_words,
-    is_of_narratives,
     judge_input,
     name_text,
     write_guidelines,
@@ -257,8 +256,8 @@ def _get_judged_kind(path: Path, kind: Kind) -> str:
 
 def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
     """What people read instead of the guidelines of their kind; "" for those."""
-    if is_of_narratives(kind, scale):
-        return write_guidelines(NARRATIVES)
+    if (variant := find_variant(kind, scale)) is not None:
+        return write_guidelines(kind, variant)
     return _question_in(folder) if kind == ITEMS else ""
 
 

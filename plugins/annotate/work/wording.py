@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ....judges.labels import NarrativeGrade
+from ....judges.table import Variant
+from ....programs.config.base import find_variant_of_scale
 from ....records.judgements import text_hash
 from ....records.kinds import find_kind
-from ....records.relevance import RELEVANCE_KIND
 from ..store.kinds import Kind, words_file
 
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
@@ -89,7 +90,6 @@ class Words:
     practice: Sequence[Mapping[str, Any]] = ()
 
 
-NARRATIVES = "narratives"  # relevance 0 to 4, which counts the parts of a narrative
 _ANY_NAMES = {
     "key_point": "Key point",
     "answer_text": "Answer",
@@ -100,12 +100,18 @@ _ANY_NAMES = {
 
 @cache
 def get_words(kind: str) -> Words:
-    """The words of a kind, or of NARRATIVES."""
-    return Words(**_read(kind))
+    """The words of a kind."""
+    return Words(**_read(words_file(kind)))
 
 
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(words_file(name).read_text(encoding="utf-8"))
+def find_variant(kind: Kind, scale: Sequence[str]) -> Variant | None:
+    """The class in the place of the kind's judge that gives these labels; None: its own scale."""
+    declared = find_kind(kind)
+    return find_variant_of_scale(declared.judge, scale) if declared is not None else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def get_question(kind: Kind, part: str = "") -> str:
@@ -114,11 +120,12 @@ def get_question(kind: Kind, part: str = "") -> str:
     return words.parts.get(part, words.question)
 
 
-def write_guidelines(kind: str) -> str:
-    """The guidelines of a kind, or of NARRATIVES, with what each label means."""
+def write_guidelines(kind: str, variant: Variant | None = None) -> str:
+    """The guidelines of a kind, or of a variant of its judge, with what each label means."""
     declared = find_kind(kind)
-    scale = NarrativeGrade if kind == NARRATIVES else declared.scale if declared else ()
-    words, labels = get_words(kind), () if isinstance(scale, tuple) else scale
+    scale = variant.load_scale() if variant else declared.scale if declared else ()
+    words = Words(**_read(variant.words)) if variant else get_words(kind)
+    labels = () if isinstance(scale, tuple) else scale
     best_first = [label for label in reversed(list(labels)) if label.meaning]
     is_number = all(label.value.isdecimal() for label in best_first)
     lines = (
@@ -134,7 +141,8 @@ def show_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[
     >>> [tuple(one[1:4]) for one in show_labels("support", ["none", "partial", "full"])]
     [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
     """
-    words = get_words(NARRATIVES if is_of_narratives(kind, scale) else kind).labels
+    variant = find_variant(kind, scale)
+    words = (Words(**_read(variant.words)) if variant else get_words(kind)).labels
     is_graded = _is_graded(scale)
     shown = []
     for at, label in enumerate(scale):
@@ -163,11 +171,6 @@ def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]
     return meanings
 
 
-def is_of_narratives(kind: Kind, scale: Sequence[str]) -> bool:
-    """Whether these are grades of relevance that count parts of a narrative, from 0 to 4."""
-    return kind == RELEVANCE_KIND.name and list(scale) == list(get_words(NARRATIVES).labels)
-
-
 def cannot_tell_key(scale: Sequence[str]) -> str:
     """The key of *cannot tell*: 0, or - where 0 is a grade."""
     return "-" if _is_graded(scale) else "0"
@@ -189,9 +192,9 @@ def make_practice(kind: Kind, scale: Sequence[str]) -> list[Practice]:
 
     Those of `bank` have what to do with a nugget as their label.
     """
-    words, wordings = get_words(kind), _read("texts")
+    words, wordings = get_words(kind), _read(words_file("texts"))
     fits = kind == "bank" or {one["label"] for one in words.practice} <= set(scale)
-    if not fits or is_of_narratives(kind, scale):  # 3 is another grade there
+    if not fits or find_variant(kind, scale) is not None:  # 3 may be another grade there
         return []
     practices = []
     for one in words.practice:

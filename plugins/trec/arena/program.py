@@ -23,7 +23,6 @@ from ....programs.protocols.program import (
     need_answers,
 )
 from ....programs.protocols.scoreboard import Scoreboard, value_row
-from ....programs.protocols.tool_files import ToolFiles
 from ....programs.scoring.result import Result
 from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
@@ -85,7 +84,6 @@ class Arena(Program):
     }
     shown = tuple(meanings)
     file_kind, is_scored_alone = "battles", True
-    takes = "battles"
     tools: ClassVar[Mapping[str, str]] = {"ragdoll": "Write battles, in `arena/`."}
     reads = INPUTS
 
@@ -132,19 +130,6 @@ class Arena(Program):
             for run_id, rating in zip(names, ratings, strict=True):
                 n = sum(of_cells[cell][WIN_RATE].n for cell in of_cells if cell[0] == run_id)
                 board.extend([value_row(run_id, "all", measure, _rating(rating, n, n_lost))])
-
-    def take(self, theirs: ToolFiles) -> None:
-        """See Program: battles, each in the order, or orders, in which it was judged."""
-        with theirs.results.open(FILE) as rows:
-            for path in theirs.files("battles"):
-                for battle in read_battles(path, theirs.problems):
-                    both = {"run_id": battle.run_id, "opponent_id": battle.opponent_id}
-                    for run_id in both.values():
-                        theirs.cell(run_id, battle.topic_id)
-                    rows.write(battle.as_row())
-                    for verdict in filter(None, (battle.first, battle.second)):
-                        ids = {"topic_id": battle.topic_id, **both}
-                        theirs.count("battles", ids, verdict.label)
 
     def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
         """See Program: RAGDoll's `arena/`, without battles that a run lost without an answer."""

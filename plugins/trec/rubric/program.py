@@ -39,9 +39,7 @@ from ....programs.protocols.reference_items import (
     read_reference_texts,
 )
 from ....programs.protocols.scoreboard import Scoreboard
-from ....programs.protocols.tool_files import ToolFiles
 from ....records.kinds import Cell
-from ....records.reading.fields import read_lines
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer
 from ..settings import RubricConfig
@@ -52,7 +50,6 @@ from .rubrics import (
     collect_rubrics,
     read_rubrics,
     rubric_row,
-    verdict_row,
 )
 from .scores import (
     EARNED,
@@ -127,7 +124,6 @@ class RubricGrading(Program):
     shown = tuple(meanings)
     reads = ("question", "response", "criterion")
     file_kind, is_scored_alone = "verdicts", True
-    takes, takes_with = "verdicts", ("rubrics",)
     tools: ClassVar[Mapping[str, str]] = {
         "ragdoll": "Write rubrics and graded answers.",
         "researchrubrics": "Write rubrics, and the verdicts of each run, as ResearchRubrics does.",
@@ -184,29 +180,6 @@ class RubricGrading(Program):
         cells = {at: RubricCell(*at, verdicts=judgements) for at, judgements in answers.items()}
         measures = RUBRIC_MEASURES if has_penalties([*cells.values()]) else RUBRIC_MEASURES[:2]
         return {at: cell.values(measures) for at, cell in cells.items()}
-
-    def take(self, theirs: ToolFiles) -> None:
-        """See Program: criteria of answers, the rubric of a topic that has none in a file."""
-        rubrics: dict[str, Rubric] = {}
-        for path in theirs.files("rubrics"):
-            rubrics |= read_rubrics(path, theirs.problems)
-        for path in theirs.files("verdicts"):
-            for line in read_lines(path, Problems()):
-                topic, run = line.optional_id("qid", "topic_id"), line.optional_id("run_id")
-                if topic is None or run is None or "criteria" not in line.row:
-                    continue
-                theirs.cell(run, topic, line.optional_text("query"))
-                theirs.answer(run, topic, line.optional_text("answer_text"))
-                if topic not in rubrics:
-                    rubrics |= collect_rubrics([line], linted=False)
-        with theirs.results.open(VERDICTS) as rows:
-            for row in theirs.once("verdicts", read_verdicts):
-                theirs.cell(row.run_id, row.topic_id)
-                rows.write(verdict_row(row))
-                ids = {"topic_id": row.topic_id, "run_id": row.run_id}
-                theirs.count("criteria", {**ids, "criteria": [row.criterion_id]}, row.label)
-        if rubrics:
-            theirs.results.write(RUBRICS, map(rubric_row, rubrics.values()))
 
     def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
         """See Program."""

@@ -3,6 +3,9 @@
 from nuggetjudge.plugins.trec.arena import judge as battle
 from nuggetjudge.plugins.trec.argue import judge as accepted
 from nuggetjudge.plugins.trec.argue.judge import question_with_answer
+from nuggetjudge.plugins.trec.narratives import lexical as narratives
+from nuggetjudge.plugins.trec.narratives.parts import PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.narratives.whole import NarrativeRelevanceJudge
 from nuggetjudge.plugins.trec.rubric import judge as rubric
 from nuggetjudge.plugins.trec.rubric import lexical as criteria
 from nuggetjudge.plugins.trec.rubric.writer import RubricWriter
@@ -37,6 +40,12 @@ def cases(case, question, answer, sentence):
         yield case(name, judge, asked, "verdicts", "grade", given)
     asked = {"question": question, "documents": [answer, sentence]}
     yield case("rubric_writer", RubricWriter, asked, "criteria", "write")
+    given = {"sub_narratives": HOSTILE, "sub_narrative": HOSTILE, "title": HOSTILE}
+    parts = "1. why wind moves decks\n2. how it is stopped"
+    asked = {"question": question, "passage": answer, "sub_narratives": parts}
+    yield case("narrative_judge", NarrativeRelevanceJudge, asked, "grade", "judge", given)
+    asked = {**asked, "sub_narratives": "what wind does"}
+    yield case("narrative_part_judge", PartwiseRelevanceJudge, asked, "grade", "judge", given)
 
 
 def baseline_of(system, asked):
@@ -47,6 +56,10 @@ def baseline_of(system, asked):
         return criteria.grade_criteria if "partly" in system else criteria.grade_binary_criteria
     if "documents" in asked:
         return criteria.write_criteria
+    if "sub_narrative" in asked:
+        return narratives.judge_part
+    if "sub_narratives" in asked:
+        return narratives.judge_narrative
     return accepted.find_answers if "answers" in asked else None
 
 

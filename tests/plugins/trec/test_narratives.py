@@ -8,11 +8,11 @@ from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.calibration.examples import read_examples
-from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
 from nuggetjudge.plugins.annotate.work.next_labels import next_labels
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.annotate.work.wording import show_labels
 from nuggetjudge.plugins.report.answers import matrices
+from nuggetjudge.plugins.trec.narratives.whole import NarrativeRelevanceJudge
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.answers.answer_text import answer_text
 from nuggetjudge.programs.analysis.answers.views import read_answer_views

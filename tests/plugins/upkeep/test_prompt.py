@@ -14,8 +14,9 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges.fitted import FittedPrompt, JudgeFile
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
-from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 from nuggetjudge.judges.table import find_judge
+from nuggetjudge.plugins.trec.narratives.parts import PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.narratives.whole import NarrativeRelevanceJudge
 from nuggetjudge.plugins.upkeep import configs as init
 from nuggetjudge.programs.prompts import list_judges
 

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from undigested import forget_digests
@@ -12,7 +11,6 @@ from undigested import forget_digests
 import nuggetjudge as nj
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.protocols.program import Folder
-from nuggetjudge.programs.scoring import tool_folders
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.programs.scoring.topic_scores import merge_sources, scores_by_topic, topic_scores
 from nuggetjudge.records import ScoreRow
@@ -296,13 +294,3 @@ def test_an_edited_manifest_that_is_json_and_no_yaml_is_refused_all_the_same(res
     (tmp_path / "manifest.json").write_text(spoilt, encoding="utf-8")
     with pytest.raises(InputError, match=r"manifest\.json:1: share_missing: "):
         score_path(tmp_path, Problems())
-
-
-# Which folders of other tools are read follows from the programs that there are.
-def test_a_folder_is_found_by_what_a_program_of_another_package_takes(tmp_path, monkeypatch):
-    row = {"run_id": "r", "topic_id": "t", "references": [], "answer": [{"text": "It is so."}]}
-    (tmp_path / "theirs.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    assert tool_folders.find_tool_folder(tmp_path) is None
-    other = SimpleNamespace(takes="answers", takes_with=())
-    monkeypatch.setattr(tool_folders, "programs", lambda: [other])
-    assert tool_folders.find_tool_folder(tmp_path).judged == ["answers"]

@@ -10,7 +10,6 @@ import pytest
 from json_lines import write_rows
 
 import nuggetjudge as nj
-from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
 from nuggetjudge.judges.table import find_judge
 from nuggetjudge.plugins.annotate.store.kinds import Kind
 from nuggetjudge.plugins.annotate.work.answers import group_items
@@ -20,14 +19,16 @@ from nuggetjudge.plugins.annotate.work.plan import Plan
 from nuggetjudge.plugins.annotate.work.queue import make_queue
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.annotate.work.wording import (
-    NARRATIVES,
     cannot_tell_key,
+    find_variant,
     get_question,
     get_words,
     make_practice,
     show_labels,
     write_guidelines,
 )
+from nuggetjudge.plugins.trec.narratives.whole import NarrativeRelevanceJudge
+from nuggetjudge.plugins.trec.settings import GAINS
 from nuggetjudge.records.judgements import text_hash
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -398,6 +399,7 @@ def test_real_judgements_are_spread_over_all_topics_and_most_runs(shared_data):
 
 
 # People and the judge read the same meaning of every label.
+NARRATIVES = "narratives"
 JUDGES = {
     "support": "support", "nuggets": "assigner", "ratings": "answerability",
     "relevance": "relevance", "keypoints": "entailment", "rubric": "criterion", NARRATIVES: "",
@@ -411,7 +413,10 @@ def test_guidelines_prompt_and_reply_schema_say_the_same_of_each_label(kind):
     prompt = judge.prompt(judge.predictor)
     system, schema = prompt.fixed[0]["content"], prompt.schema()
     described = json.loads(json.dumps(schema))["properties"][judge.output]["description"]
-    guidelines = write_guidelines(kind) if kind == NARRATIVES else read_guidelines(kind)
+    variant = find_variant("relevance", list(GAINS))
+    guidelines = (
+        write_guidelines("relevance", variant) if kind == NARRATIVES else read_guidelines(kind)
+    )
     lines = [line for line in system.split("\n\n")[1].splitlines() if line.startswith("- ")]
     assert [line[2:].partition(": ")[0] for line in lines] == list(judge.scale)
     for label, _, meaning in (line[2:].partition(": ") for line in lines):

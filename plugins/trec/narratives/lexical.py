@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...metrics.narratives import BEST_GRADE, narrative_grade
-from ...records.topics import split_parts
-from ..labels import PartAnswer
-from .overlap import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall
+from ....judges.lexical.overlap import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall
+from ..settings import BEST_GRADE
+from .grades import PartAnswer, narrative_grade, split_parts
 
 RELATED = 0.30  # share of a part's content words from which the passage is about its matter
 ALL_OF_IT = 0.95  # share of a whole narrative's words for the best grade

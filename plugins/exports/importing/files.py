@@ -1,4 +1,4 @@
-"""What a program takes of another tool's folder: its rows read once, and what was judged kept."""
+"""What a task takes of another tool's folder: its rows read once, and what was judged kept."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
-from ...records.judgements import Judged, Reason, Unjudged
-from ...records.kinds import FileKind
-from ...records.reading.problems import InputError, Problems
-from ...records.tools.folders import ToolFolder
-from ...records.writing import own_folder
-from ..engine.results import Results
+from ....programs.engine.results import Results
+from ....records.judgements import Judged, Reason, Unjudged
+from ....records.kinds import FileKind
+from ....records.reading.problems import InputError, Problems
+from ....records.writing import own_folder
+from .folders import ToolFolder
 
 NO_REASON = Unjudged(Reason.ERROR, "its file says that there is no label, and not why")
 INPUTS = "inputs"  # folder for what was judged: topics, answers, passages
@@ -22,12 +22,14 @@ INPUTS = "inputs"  # folder for what was judged: topics, answers, passages
 
 @dataclass
 class ToolFiles:
-    """Files of another tool, and the results folder that programs write them to.
+    """Files of another tool, and the results folder that tasks write them to.
 
     Attributes:
         topics: their texts, "" where not known. queries: texts that stand with nuggets, by topic.
         answered: topics that some run answers. runs: all, in order.
         answers: by run and topic, sentences as `text` and `citations`. passages: texts by id.
+        late_notes: notes of the manifest, by name, made when everything is read.
+        asked: the kinds of files that were asked for.
     """
 
     tool: ToolFolder
@@ -39,9 +41,12 @@ class ToolFiles:
     runs: dict[str, None] = field(default_factory=dict)
     answers: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     passages: dict[str, str] = field(default_factory=dict)
+    late_notes: dict[str, Callable[[], Any]] = field(default_factory=dict)
+    asked: set[FileKind] = field(default_factory=set)
 
     def files(self, kind: FileKind) -> Sequence[Path]:
         """Those that hold this."""
+        self.asked.add(kind)
         return self.tool.files.get(kind, ())
 
     def once(self, kind: FileKind, read: Callable[..., Iterator[Any]]) -> Iterator[Any]:

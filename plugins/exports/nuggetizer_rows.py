@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..nuggets import Assignment
-from ..rows import NuggetBank
-from .metric_rows import NUGGET_COLUMNS
+from ...records.nuggets import NUGGET_KIND, Assignment
+from ...records.rows import NuggetBank
+
+NUGGET_COLUMNS = {measure: column for column, measure in NUGGET_KIND.columns.items()}
 
 FAILED = "failed"  # its word for a judgement that did not come
 

@@ -8,7 +8,9 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import Jury
-from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.narratives.grades import narrative_grade
+from nuggetjudge.plugins.trec.narratives.parts import PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.narratives.whole import NarrativeRelevanceJudge
 from nuggetjudge.records.topics import number_texts
 
 PASSAGE = "Turbines turn with the tide. Power costs 90 a unit."
@@ -113,3 +115,17 @@ def test_a_jury_of_it_is_shown_sub_narratives_and_titles():
     )
     assert verdicts[0].votes == {"a": "2", "b": "2"}  # "cost" stands there
     assert len(calls) == 4
+
+
+# Of the guidelines of TREC RAG 2025: 0, 1 related, 2 one part, 3 two or three, 4 four or more.
+GRADES = {(0, 0): 0, (0, 5): 1, (1, 0): 2, (2, 3): 3, (3, 0): 3, (4, 0): 4, (9, 0): 4}
+
+
+@pytest.mark.parametrize(("counts", "grade"), GRADES.items())
+def test_a_passage_is_graded_as_the_track_has_it(counts, grade):
+    assert narrative_grade(*counts) == grade
+
+
+def test_a_negative_count_is_refused():
+    with pytest.raises(ValueError, match="wanted numbers >= 0, got -1 and 0"):
+        narrative_grade(-1, 0)

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from ...records.kinds import read_measures
-from ...records.reading.lines import hash_file
-from ...records.reading.problems import Problems
-from ...records.scores import read_scores, write_scores
-from ...records.tools.folders import ToolFolder, tool_folder
-from ..config.sections import Config
-from ..engine.manifest import find_place
-from ..engine.results import Results
-from ..protocols.program import Folder
-from ..protocols.scoreboard import Scoreboard
-from ..protocols.table import choose, program_files, programs
-from ..protocols.tool_files import INPUTS, ToolFiles
+from ....programs.config.sections import Config
+from ....programs.engine.manifest import find_place
+from ....programs.engine.results import Results
+from ....programs.partial import OtherFolder
+from ....programs.protocols.program import Folder
+from ....programs.protocols.scoreboard import Scoreboard
+from ....programs.protocols.table import choose, program_files, programs
+from ....records.kinds import read_measures
+from ....records.reading.lines import hash_file
+from ....records.reading.problems import Problems
+from ....records.scores import read_scores, write_scores
+from .files import INPUTS, ToolFiles
+from .folders import ToolFolder, find_takers, find_tool_folder
 
 _ROUNDED = 5e-6  # tools write six digits
 
 
-def find_tool_folder(path: Path) -> ToolFolder | None:
-    """What another tool left in a folder that our programs take; None: nothing."""
-    every = programs()
-    read_with = [kind for one in every for kind in one.takes_with]
-    return tool_folder(path, [one.takes for one in every if one.takes], read_with)
+def find_folder(path: Path) -> OtherFolder | None:
+    """What nuggetizer or RAGDoll judged in a folder; None: nothing."""
+    if (tool := find_tool_folder(path)) is None:
+        return None
+    return OtherFolder(path, tool.judged_files, partial(write_results, tool))
 
 
 def write_results(tool: ToolFolder, made: Path) -> Problems:
@@ -41,25 +43,28 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
     Raises: InputError for a broken file, with its line.
     """
     problems = Problems()
-    for path, kind in tool.left.items():
-        problems.skip(path, 0, "other_file", f"{kind}; wanted judgements, nuggets or metrics")
-    taking = {one.takes: one for one in programs() if one.takes}
     with Results(made, program_files([one.name for one in programs()])) as results:
         theirs = ToolFiles(tool, results, problems)
-        for kind in tool.judged:
-            taking[kind].take(theirs)
+        for at in tool.judged.items():
+            find_takers()[at].load()(theirs)
+        read = theirs.asked | {"scores"}
+        for kind, paths in tool.files.items():
+            for path in paths if kind not in read else ():
+                problems.skip(
+                    path, 0, "other_file", f"{kind}; wanted judgements, nuggets or metrics"
+                )
         problems.raise_errors()
-        names, data = [taking[kind].name for kind in tool.judged], theirs.write_inputs(made)
+        names, data = list(tool.judged), theirs.write_inputs(made)
         settings = {"program": names, "data": data, "support": {"citations": "all"}}
         config = Config.model_validate({**settings, "run": {"out": made}})
         topics = theirs.list_judged_topics()
         of_data = {"topic_ids": topics, "run_ids": list(theirs.runs), "not_made": []}
         of_config = config.model_dump(mode="json", by_alias=True)
-        hashes = {str(path): hash_file(path) for paths in tool.files.values() for path in paths}
+        taken = [path for kind, paths in tool.files.items() if kind in read for path in paths]
+        hashes = {str(path): hash_file(path) for path in taken}
         notes = {name: value for one in choose(names) for name, value in one.notes.items()}
         notes |= {"config": of_config, "data": of_data}
-        for program in programs():
-            notes |= program.missing(theirs)
+        notes |= {name: note() for name, note in theirs.late_notes.items()}
         notes["judged_elsewhere"] = hashes
         folder = Folder(made, Problems(), notes=notes, is_written=False)
         board = Scoreboard(topics)

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..judgements import Reason
-from ..nuggets import Assignment
-from ..reading.fields import as_int, read_lines, shorten
-from ..reading.problems import Problems
-from ..support import SupportLabel
-from .nuggetizer import assignment as nuggetizer_assignment
+from ...records.judgements import Reason
+from ...records.nuggets import Assignment
+from ...records.reading.fields import as_int, read_lines, shorten
+from ...records.reading.problems import Problems
+from ...records.support import SUPPORT_KIND, SupportLabel
+from .nuggetizer_rows import assignment as nuggetizer_assignment
+
+SUPPORT_COLUMNS = {measure: column for column, measure in SUPPORT_KIND.columns.items()}
 
 # Of a label, and of none: missing, failed or not to be read are one value there.
 SUPPORT_VALUES: Mapping[SupportLabel | None, str] = {

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import Ge, Le
 
-from ...backends.adapter import without
-from ...backends.prompt import Baseline, Scorer
-from ...backends.replies.schema import Graded
-from ...metrics.narratives import BEST_GRADE
-from ..labels import NarrativeGrade
-from ..lexical import narratives as lexical
-from ..relevance import RelevanceJudge
+from ....backends.adapter import without
+from ....backends.prompt import Baseline, Scorer
+from ....backends.replies.schema import Graded
+from ....judges.relevance import RelevanceJudge
+from ..settings import BEST_GRADE, GAINS
+from . import lexical
+from .grades import NarrativeGrade
 
 
 class JudgeNarrative(dspy.Signature):  # type: ignore[misc]
@@ -44,7 +44,7 @@ class JudgeNarrative(dspy.Signature):  # type: ignore[misc]
 class NarrativeRelevanceJudge(RelevanceJudge):
     """Grades one passage 0-4: `judge(question=, passage=, sub_narratives="", title="").grade`.
 
-    The sub-narratives are one text, a line each (`records.topics.numbered`).
+    The sub-narratives are one text, a line each (`records.topics.number_texts`).
     Without them the model takes the narrative apart by itself.
 
     Args:
@@ -56,8 +56,8 @@ class NarrativeRelevanceJudge(RelevanceJudge):
 
     version = "2"
     optional: tuple[str, ...] = ("sub_narratives", "title")
-    scale = tuple(map(str, range(BEST_GRADE + 1)))
-    gains: Mapping[str, float] = {str(n): n / BEST_GRADE for n in range(BEST_GRADE + 1)}
+    scale = tuple(GAINS)
+    gains: Mapping[str, float] = GAINS
     best_reply: Any = BEST_GRADE
     baselines: Mapping[str, Baseline] = {"judge": lexical.judge_narrative}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_narrative}

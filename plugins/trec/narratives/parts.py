@@ -8,16 +8,15 @@ from typing import Any
 
 import dspy
 
-from ...backends.adapter import without
-from ...backends.errors import JudgeError
-from ...backends.prompt import Baseline, Scorer
-from ...metrics.narratives import BEST_GRADE, narrative_grade
-from ...records.judgements import Provenance, Reason, Unjudged
-from ...records.topics import split_parts
-from ..combined.jury import as_one
-from ..labels import PartAnswer
-from ..lexical import narratives as lexical
-from ..verdicts import Verdict
+from ....backends.adapter import without
+from ....backends.errors import JudgeError
+from ....backends.prompt import Baseline, Scorer
+from ....judges.combined.jury import as_one
+from ....judges.verdicts import Verdict
+from ....records.judgements import Provenance, Reason, Unjudged
+from ..settings import BEST_GRADE
+from . import lexical
+from .grades import PartAnswer, narrative_grade, split_parts
 from .whole import NarrativeRelevanceJudge
 
 Part = Verdict | Unjudged
