@@ -61,7 +61,7 @@ class Variant(NamedTuple):
 
     Attributes:
         home: `module:Class`.
-        scale: `module:Class` of its labels, a Label. gains: what each is worth, 0 to 1, worst first.
+        scale: `module:Class` of its labels, a Label. gains: what each is worth, worst first.
         reads: the texts that it reads of an item, and that people in its place read.
         words: TOML with the words in which people who label by this scale meet it.
         needs: texts that every item must have, each with the setting that goes without.
