@@ -38,6 +38,7 @@ from ..records.writing import remove, write_file
 from .result import Result
 from .samples.asking import Answering, Asking, list_topics
 from .samples.citations import check_writable
+from .samples.fields import REFERENCE
 from .samples.files import (
     BEGUN,
     FOLDER,
@@ -267,6 +268,7 @@ def evaluate(
     model: str | Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     bank: str | Path | None = None,
+    nuggets_from: str = "contexts",
     name: str | None = None,
     quiet: bool = True,
     **settings: Any,
@@ -284,15 +286,16 @@ def evaluate(
             contexts), plain or async; a chain of LangChain or an engine of LlamaIndex; or
             several, by the name of each. If a call raises, its question is unjudged; if the first
             three all raise, so does this.
-        at_once: the largest number of calls of `answer` at the same time.
+            at_once: the largest number of calls of `answer` at the same time.
         model: the judging model; see `nuggetjudge.run`.
         out: a folder for results and samples, from which a killed evaluation continues; None: a
             temporary folder, which is deleted with the result.
         bank: a file of nuggets. The evaluation uses those of its questions, and adds the nuggets
             that it makes for others.
+    nuggets_from: what nuggets are made of if a sample has none: `contexts` or `reference`.
         name: the name of the system, if samples have none; None: the name of the folder `out`, of
             the function, or `answers`.
-        quiet: draw no progress bar.
+            quiet: draw no progress bar.
         settings: as of `nuggetjudge.run`; `judge` and `fields` for items.
 
     Returns: the result: scores, judgements and counts.
@@ -303,6 +306,8 @@ def evaluate(
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
     """
+    if nuggets_from not in ("contexts", "reference"):
+        raise InputError(f"nuggets_from: is {nuggets_from!r}, wanted 'contexts' or 'reference'")
     programs, judge = choose_program(program, settings.pop("judge", None))
     fields = settings.pop("fields", {}) if judge is not None else {}
     if model is not None:
@@ -326,7 +331,12 @@ def evaluate(
             data = {"items": write_items(systems, named, fields, files.folder), "judge": named}
         else:
             data = _write_samples(
-                systems, files, citing, bank, has_begun=has_earlier and not is_forced
+                systems,
+                files,
+                citing,
+                bank,
+                nuggets_from=nuggets_from,
+                has_begun=has_earlier and not is_forced,
             )
             if not asking.n_failed:
                 check_needs(programs, {**data, **settings})
@@ -351,6 +361,26 @@ def evaluate(
     for what in (*_doubts(result, asking, citing), *of_citations):
         warnings.warn(what, UserWarning, stacklevel=2)
     return result
+
+
+def completeness(
+    samples: Samples | Mapping[str, Samples], facts: str = "contexts", **options: Any
+) -> Result:
+    """Judge which facts of a good answer each answer states; `missing()` of the result says so.
+
+    The facts are the `nuggets` of a sample, or they are made of all its contexts or its reference
+    answer, which no judge of relevance looks at first.
+
+    Args:
+        samples: as of `evaluate`. facts: what they are made of, `contexts` or `reference`.
+        options: others of `evaluate`.
+
+    Raises, warns: as `evaluate`.
+
+    Example: print(nj.completeness(samples, model="openai/gpt-4o").missing())
+    """
+    settings = {"nuggets.min_grade": 0} | options
+    return evaluate(samples, "nuggets", nuggets_from=facts, **settings)
 
 
 async def aevaluate(
@@ -438,18 +468,22 @@ def _write_samples(
     citing: Citing,
     bank: str | Path | None,
     *,
+    nuggets_from: str,
     has_begun: bool,
 ) -> dict[str, Any]:
     """Write the samples of each system as input files.
 
     Args:
-        bank: a file of nuggets to use.
+        bank: a file of nuggets to use. nuggets_from: see `evaluate`.
         has_begun: whether an earlier evaluation into this folder is continued.
 
     Returns: the files written, by the name of the setting that takes each.
+    Raises: InputError where nuggets are to be made of references, and no sample has one.
     """
     read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
-    data: dict[str, Any] = dict(write_samples(read, files.folder, citing))
+    data: dict[str, Any] = dict(write_samples(read, files.folder, citing, candidates=nuggets_from))
+    if nuggets_from == "reference" and not data.keys() & {"candidates", "nuggets"}:
+        raise InputError(f"samples: no sample has a reference ({', '.join(REFERENCE)})")
     if has_begun:
         files.copy(BEGUN)
     if bank is not None and use_bank(Path(bank), files.folder):

@@ -17,6 +17,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import finalize
 
+from ..programs.analysis.answers.missing import describe_missing
 from ..programs.analysis.answers.show import show_answer, show_summary
 from ..programs.analysis.leaderboards import leaderboards
 from ..programs.analysis.tables.leaderboards import (
@@ -408,6 +409,24 @@ class Result(InTables, StoredResult):
                 )
         warn_about(problems)
         return Text(shown.text)
+
+    def missing(self, run: str | None = None, topic: str | None = None) -> Text:
+        """Say which facts each answer misses, and which it states only in part, vital ones first.
+
+        Facts are nuggets, key points or sub-questions, whichever were judged.
+
+        Args:
+            run, topic: of these alone; None: of all.
+
+        Raises: InputError for a run or topic that is not there.
+
+        Example: result.missing("thin", "demo-bees")
+        """
+        problems = Problems()
+        with InOneLine():
+            text = describe_missing(self.folder, problems, run, topic)
+        warn_about(problems)
+        return Text(text)
 
     def compare(
         self,

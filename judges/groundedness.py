@@ -12,7 +12,7 @@ import dspy
 from ..backends.errors import JudgeError
 from ..backends.prompt import Baseline, Scorer
 from ..backends.replies.schema import KeyedBy
-from ..records.groundedness import CONTEXT_WORDS, GROUNDEDNESS_KIND, StatementSupport, join_context
+from ..records.groundedness import GROUNDEDNESS_KIND, StatementSupport, join_context
 from ..records.judgements import Provenance, Reason, Unjudged
 from .combined.jury import as_one
 from .items import ItemJudge, make_keys
@@ -22,6 +22,7 @@ from .lexical.segments import segments
 from .verdicts import Listed, Verdict
 
 WINDOW = 10  # statements in one call
+CONTEXT_WORDS = 3000  # of a context in one call
 SUPPORTED, CONTRADICTED = StatementSupport.SUPPORTED.value, StatementSupport.CONTRADICTED.value
 NOT_FOUND = StatementSupport.NOT_FOUND.value
 _BY_PRIORITY = (SUPPORTED, CONTRADICTED, NOT_FOUND)  # of the labels that parts of a context give

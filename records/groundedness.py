@@ -15,7 +15,6 @@ from .rows import Label, Leaning, hash_ids
 
 GroundednessLabel = Literal["contradicted", "not_found", "supported"]
 GROUNDEDNESS_LABELS: tuple[GroundednessLabel, ...] = get_args(GroundednessLabel)
-CONTEXT_WORDS = 3000  # of a context that a judge reads in one call
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
 

@@ -118,7 +118,11 @@ NAMES = (
 
 
 def write_samples(
-    runs: Mapping[str, Iterable[Sample]], folder: Path, citing: Citing | None = None
+    runs: Mapping[str, Iterable[Sample]],
+    folder: Path,
+    citing: Citing | None = None,
+    *,
+    candidates: str = "contexts",
 ) -> dict[str, Path]:
     """Write the samples of each run into a folder, one sample in memory at a time.
 
@@ -126,6 +130,7 @@ def write_samples(
 
     Args:
         citing: counts what the answers cite.
+        candidates: what nuggets are made of: `contexts`, or the `reference` of a sample.
 
     Returns: the files that are not empty, by the names of `data:` in a config.
     Raises: InputError for two answers of a run to one topic, and for a topic of which samples say
@@ -133,7 +138,7 @@ def write_samples(
     """
     own_folder(folder)
     with ExitStack() as stack:
-        files = SampleFiles(folder, stack, citing or Citing())
+        files = SampleFiles(folder, stack, citing or Citing(), candidates)
         for run_id, samples in runs.items():
             is_empty = True
             for sample in samples:
@@ -152,8 +157,11 @@ class SampleFiles:
     Held in memory are ids and hashes of 16 characters, no texts.
     """
 
-    def __init__(self, folder: Path, stack: ExitStack, citing: Citing) -> None:
+    def __init__(
+        self, folder: Path, stack: ExitStack, citing: Citing, candidates: str = "contexts"
+    ) -> None:
         self._folder, self._stack, self._citing = folder, stack, citing
+        self._by_reference = candidates == "reference"
         self._files: dict[str, NewFile] = {}
         self._answered: dict[tuple[str, str], str] = {}  # locations, by run and topic
         self._passages = PassageNames()
@@ -177,7 +185,10 @@ class SampleFiles:
         self._once("topics", sample, {"id": topic, "title": sample.question})
         names = [self._passage(context) for context in sample.contexts]
         references = list(dict.fromkeys(names))
-        if references and not sample.not_made:
+        if self._by_reference:
+            if sample.reference.strip():
+                self._candidates[topic] = (self._passage(Context("", sample.reference)),)
+        elif references and not sample.not_made:
             before = self._candidates.get(topic, ())
             self._candidates[topic] = tuple(dict.fromkeys((*before, *references)))
         row = {"run_id": run_id, "topic_id": topic, "references": references}

@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, find_judge
-from ...records.groundedness import CONTEXT_WORDS
 from ...records.reading.settings import InputPath, InputPattern, beside
 from .base import (
     HERE,
@@ -341,7 +340,7 @@ class GroundednessConfig(Section):
         "of its topic",
     )
     context_words: Whole = Field(
-        default=CONTEXT_WORDS, ge=1, description="words of a context in one call, at most"
+        default=3000, ge=1, description="words of a context in one call, at most"
     )
 
 

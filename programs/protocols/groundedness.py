@@ -307,7 +307,9 @@ def _calls(
                 item = Item(ids, None, len(window), context.missing, context.reason)
             else:
                 texts_here = [statement.text for statement in window]
-                item = Item(ids, (texts_here, context.text, *judge.shown(shared)), len(window))
+                item = Item(
+                    ids, (texts_here, context.text, *judge.list_optional_texts(shared)), len(window)
+                )
             yield answer, window, item
 
 

@@ -315,7 +315,11 @@ async def _banks(run: Run) -> Banks:
     if is_searched:
         reads_candidates = run.config.nuggets.start == "window"
     if reads_candidates and not grades:  # nobody graded the candidates
-        grades = await candidate_grades(run)
+        if run.config.nuggets.min_grade == 0 and "relevance" not in run.config.program:
+            ranked = collection.candidates.items()
+            grades = {topic: dict.fromkeys(ranking.passage_ids, 0) for topic, ranking in ranked}
+        else:
+            grades = await candidate_grades(run)
     if not is_searched:
         return await _make_banks(run, grades, banks)
     relevant = {topic: _relevant(run, topic, grades) for topic in topics}

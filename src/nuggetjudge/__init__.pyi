@@ -13,7 +13,11 @@ from . import (
 from .calibration.session import calibrate as calibrate
 from .evaluation.comparing import agree as agree
 from .evaluation.comparing import compare as compare
-from .evaluation.evaluate import aevaluate as aevaluate, evaluate as evaluate
+from .evaluation.evaluate import (
+    aevaluate as aevaluate,
+    completeness as completeness,
+    evaluate as evaluate,
+)
 from .evaluation.result import Result as Result
 from .evaluation.evaluate import run as run
 from .gates.asserting import assert_judged as assert_judged
