@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from ..backends.errors import TOO_LONG
+from ..records.reading.problems import cell
 from ..views.numbers import format_money
 from ..views.printing import Format, print_view
 from ..views.table import Cell, Column, Kind, Row, Sides, Table, View
@@ -204,6 +206,10 @@ _HELPS = {
 }
 
 
+_LASTING = {"abstained", "no_passage", "refused", "ungrounded"}  # asking again changes nothing
+_RUNS_SHOWN = 3
+
+
 def list_unjudged(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Return which file lists missing judgements, and a hint for each reason; [] if none are."""
     reasons = Counter(manifest["unjudged_by_reason"])
@@ -218,7 +224,41 @@ def list_unjudged(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
         lines.append(f"  {reason} {n:,}: {helps}{_WINDOW if reason in windows else ''}")
     if n_long:
         lines.append(f"  error {n_long:,}: {_LONGER}{_WINDOW if TOO_LONG in windows else ''}")
+    if not manifest["limit_reached"] and (+reasons).keys() <= _LASTING and not n_long:
+        lines += _accept_missing(folder, manifest)
     return [fit_hint(line) for line in lines]
+
+
+def _accept_missing(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """The runs that lack most, and the smallest share with which the results are complete."""
+    from ..records.reading.lines import json_lines
+    from ..records.reading.problems import Problems
+
+    share = manifest["share_missing"]
+    if share <= manifest["config"]["run"]["allow_missing"]:
+        return []
+    by_run = Counter[str]()
+    for _, row in json_lines(folder / "unjudged.jsonl", Problems()):
+        by_run[cell(row.get("run_id") or "")] += row["n"]
+    named = [f"{name} {n:,}" for name, n in by_run.most_common(_RUNS_SHOWN) if name]
+    more = len(by_run) - len(named)
+    runs = ", ".join([*named, *([f"{more:,} more runs"] if more and named else [])])
+    lines = [f"  most in {runs}"] if named else []
+    return [*lines, f"  to accept this: --allow-missing {round_up_share(share)}"]
+
+
+def round_up_share(share: float) -> str:
+    """The smallest percentage with two decimals that is no less than a share.
+
+    >>> round_up_share(9 / 899), round_up_share(0.0084), round_up_share(1.0)
+    ('1.01%', '0.84%', '100%')
+    """
+    from ..programs.config.sections import as_share
+
+    hundredths = math.floor(share * 10_000)
+    while as_share(text := f"{hundredths / 100:g}%") < share:
+        hundredths += 1
+    return text
 
 
 def _too_long(folder: Path) -> tuple[int, set[str]]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..metrics.inference import LEVEL
 from ..metrics.inference import N_PERMUTATIONS as RESAMPLES
@@ -23,10 +23,13 @@ from ..programs.analysis.tables.words import write_estimate
 from ..programs.partial import results_at
 from ..programs.scoring.result import Result as StoredResult
 from ..programs.scoring.topic_scores import merge_sources, topic_scores
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..views.formats import escape_html, view_html
 from ..views.table import View
 from ..views.terminal import Terminal, view_text
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
 Source: TypeAlias = str | Path | StoredResult
 
@@ -78,6 +81,15 @@ def warn_about(problems: Problems) -> None:
         first = next(row for row in problems.rows if row.kind == kind)
         what = f"{n:,} {kind} ({first.action}), first at {first}"
         warnings.warn(what, UserWarning, stacklevel=3)
+
+
+def import_pandas() -> Any:
+    """The module. Raises: ModuleNotFoundError with what to type."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("a frame needs pandas: pip install pandas") from None
+    return pandas
 
 
 class InTables(ABC):
@@ -213,6 +225,35 @@ class Comparison(InTables, dict[str, Any]):
         return f"Comparison(runs, measures={list(self['measures'])})"
 
     __str__ = InTables.__str__
+
+    def __missing__(self, measure: str) -> Any:
+        """Of runs what stands in `measures` under that name: `comparison["V_strict"]`."""
+        measures = dict.get(self, "measures", {})
+        if measure in measures:
+            return measures[measure]
+        names = [*measures, *self]
+        raise KeyError(f"no {measure!r}; there is {', '.join(names)}{did_you_mean(measure, names)}")
+
+    def frame(self) -> pandas.DataFrame:
+        """A row for each measure and pair of runs, or for each label that differs; needs pandas.
+
+        Columns: `measure`, the two runs, `mean` and `other_mean`, their `difference` with `low`
+        and `high`, p and its corrections, wins, ties, losses and `is_significant`; of judges the
+        ids and both labels.
+
+        Raises: ModuleNotFoundError without pandas.
+        """
+        frame = import_pandas()
+        if self["compared"] == "judges":
+            return frame.DataFrame(self["flips"])
+        rows = []
+        for measure, of in self["measures"].items():
+            means = {run["run_id"]: run["mean"] for run in of["runs"]}
+            for pair in of["pairs"]:
+                one, other = pair["run_id"], pair["other_run_id"]
+                ids = {"measure": measure, "run_id": one, "other_run_id": other}
+                rows.append(ids | {"mean": means[one], "other_mean": means[other]} | pair)
+        return frame.DataFrame(rows)
 
     def view(self) -> View:
         """Return the verdict, and a table of the two runs, the ranking or the two judges."""

@@ -101,6 +101,8 @@ def make_config(settings: Mapping[str, Any], path: Path | None = None) -> Config
     Raises: InputError for an unknown setting, or a value that it does not take.
     """
     settings = dict(settings)
+    if (of_evaluation := settings.pop("config", None)) is not None:
+        path, settings = Path(of_evaluation), {"data": {}, **settings}
     model = settings.pop("model", None)
     if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
         settings["models.default"], model = model, None
@@ -271,6 +273,7 @@ def evaluate(
     nuggets_from: str = "contexts",
     name: str | None = None,
     quiet: bool = True,
+    config: str | Path | None = None,
     **settings: Any,
 ) -> Result:
     """Judge answers that are in memory.
@@ -292,11 +295,12 @@ def evaluate(
             temporary folder, which is deleted with the result.
         bank: a file of nuggets. The evaluation uses those of its questions, and adds the nuggets
             that it makes for others.
-    nuggets_from: what nuggets are made of if a sample has none: `contexts` or `reference`.
+        nuggets_from: what nuggets are made of if a sample has none: `contexts` or `reference`.
         name: the name of the system, if samples have none; None: the name of the folder `out`, of
             the function, or `answers`.
-            quiet: draw no progress bar.
-        settings: as of `nuggetjudge.run`; `judge` and `fields` for items.
+        quiet: draw no progress bar.
+        config: a file as of `judge run`, of which `data` is not read.
+        settings: as of `nuggetjudge.run`, over those of the file; `judge` and `fields` for items.
 
     Returns: the result: scores, judgements and counts.
     Raises: InputError if samples lack a field; it names the field, and the fields that they have.
@@ -310,8 +314,8 @@ def evaluate(
         raise InputError(f"nuggets_from: is {nuggets_from!r}, wanted 'contexts' or 'reference'")
     programs, judge = choose_program(program, settings.pop("judge", None))
     fields = settings.pop("fields", {}) if judge is not None else {}
-    if model is not None:
-        settings["model"] = model
+    given = {"model": model, "config": config}
+    settings |= {name: value for name, value in given.items() if value is not None}
     folder, temporary = _folder(out)
     has_earlier, is_forced = (folder / "journal").is_dir(), bool(settings.get("force"))
     if answer is not None and has_earlier and isinstance(samples, Iterator):
@@ -344,12 +348,12 @@ def evaluate(
             data = select_files(programs, data)
         _check_chosen(programs, asking)
         options = {"program": programs, "out": folder, **get_defaults(programs, data), **settings}
-        config = make_config({**files.name_published(data), **options})
+        run_config = make_config({**files.name_published(data), **options})
         if has_earlier:
-            check_collection(make_config({**data, **options}), config)
+            check_collection(make_config({**data, **options}), run_config)
         files.publish()
-    warn_without_model(config)
-    result = Result(judge_collection(config, quiet=quiet).folder)
+    warn_without_model(run_config)
+    result = Result(judge_collection(run_config, quiet=quiet).folder)
     if bank is not None:
         add_to_bank(Path(bank), folder / "nuggets.jsonl")
     remove(asking.path)

@@ -30,6 +30,7 @@ from ..programs.protocols.table import programs
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.topics import read_topics
+from ..views.numbers import format_money, format_seconds
 from ..views.rows import Rows
 from ..views.table import Table, View
 from .comparing import (
@@ -41,6 +42,7 @@ from .comparing import (
     Text,
     agree,
     compare,
+    import_pandas,
     list_wanted_values,
     open_source,
     warn_about,
@@ -173,10 +175,6 @@ def make_frame(
     result: StoredResult, measures: Sequence[str] = (), runs: Sequence[str] = ()
 ) -> pandas.DataFrame:
     """See `Result.frame`."""
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("a frame needs pandas: pip install pandas") from None
     questions = _questions(result)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     scores = list_question_scores(result, measures, runs)
@@ -191,7 +189,7 @@ def make_frame(
             rows[key]["reasons"] = ", ".join(f"{why} {n}" for why, n in reasons.items())
         rows[key][score.measure] = math.nan if score.value is None else score.value
     columns = ["run_id", "topic_id", "question", *names, "n", "n_unjudged", "reasons"]
-    frame = pandas.DataFrame(list(rows.values()), columns=columns)
+    frame: pandas.DataFrame = import_pandas().DataFrame(list(rows.values()), columns=columns)
     frame["judge"] = ", ".join(result.judged_by)
     return frame
 
@@ -266,9 +264,16 @@ class Result(InTables, StoredResult):
             return View(tables=[Table(f"No scores in {self._named}", [], [])])
         verdict = write_leader_sentence(boards[0])
         notes = [note for note in tables[0].notes if note != verdict]
-        return View(
-            f"{verdict}." if verdict else "", [replace(tables[0], notes=notes), *tables[1:]]
-        )
+        tables[0] = replace(tables[0], notes=notes)
+        tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, self._describe_run()])
+        return View(f"{verdict}." if verdict else "", tables)
+
+    def _describe_run(self) -> str:
+        """Who judged, how much, for how much and how long."""
+        cost = "cost unknown" if self.cost is None else format_money(self.cost)
+        time = [] if self.seconds is None else [format_seconds(self.seconds)]
+        by = f"{self.n_judged:,} judgements by {', '.join(self.judged_by) or 'nobody'}"
+        return ", ".join([by, cost, *time])
 
     def rows(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()

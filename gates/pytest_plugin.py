@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..evaluation.result import Result
 
 _MODEL, _OUT = "judge_model", "judge_out"
+_API_BASE, _CONFIG = "judge_api_base", "judge_config"
+_OF_INPUT = {"InputError", "EndpointUnusable"}  # need no traceback: they say what is wrong
 _USED: pytest.StashKey[Counter[str]] = pytest.StashKey()
 _WARNED: pytest.StashKey[bool] = pytest.StashKey()
 
@@ -29,28 +31,58 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     what = "who judges in the fixture `judge`, as of `judge run --model`"
     group.addoption("--judge-model", metavar="NAME", help=what)
     parser.addini(_MODEL, what)
+    what = "where that model is served, ends in /v1"
+    group.addoption("--judge-api-base", metavar="URL", help=what)
+    parser.addini(_API_BASE, what)
+    what = "a config file as of `judge run`: models, judges, run and so on"
+    group.addoption("--judge-config", metavar="FILE", help=what)
+    parser.addini(_CONFIG, what)
     what = "a folder for results of the fixture `judge`: judged again is only what changed"
     group.addoption("--judge-out", metavar="DIR", help=what)
     parser.addini(_OUT, what)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """See pytest; an error of input is one line, with the line of the test that met it."""
+    report = yield
+    if (raised := call.excinfo) is None or not _is_of_input(raised.type):
+        return report
+    lines = [entry.lineno + 1 for entry in raised.traceback if entry.path == item.path]
+    where = f"{item.path.name}:{lines[-1]}: " if lines else ""
+    report.longrepr = f"{where}{raised.value}"
+    return report
+
+
+def _is_of_input(kind: type[BaseException]) -> bool:
+    names = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("nuggetjudge.")}
+    return bool(names & _OF_INPUT)
 
 
 @pytest.fixture
 def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
     """`judge(samples, program=None, **settings)`: `nuggetjudge.evaluate` with pytest's options.
 
-    The model is --judge-model or the ini's judge_model; with --judge-out DIR or judge_out the
-    results are in DIR/TEST, of a second call in DIR/TEST-2, and stay there: what did not change is
-    not asked again. Arguments of the call come first.
+    The model is --judge-model or the ini's judge_model, served at --judge-api-base; the other
+    settings are those of the file --judge-config. With --judge-out DIR or judge_out the results
+    are in DIR/TEST, of a second call in DIR/TEST-2, and stay there: what did not change is not
+    asked again. Arguments of the call come first.
     """
 
     def evaluate(samples: Any, program: Any = None, **settings: Any) -> Result:
         from ..evaluation.evaluate import evaluate as of_samples
         from ..evaluation.evaluate import name_system
 
+        if "config" not in settings and (file := _option(request.config, _CONFIG)) is not None:
+            settings["config"] = Path(request.config.rootpath, file)
         if "model" not in settings:
-            if (model := _option(request.config, _MODEL)) is None:
+            if (model := _option(request.config, _MODEL)) is None and "config" not in settings:
                 _warn_once(request.config)
             settings["model"] = model
+            if (url := _option(request.config, _API_BASE)) is not None:
+                settings.setdefault("api_base", url)
         if "out" not in settings and (folder := _option(request.config, _OUT)) is not None:
             settings["out"] = _folder(request, Path(request.config.rootpath, folder))
             settings.setdefault("force", True)  # the folder is this test's, whatever it asks now

@@ -13,6 +13,7 @@ from ..options import AsJson
 from ..signatures import File, Folder, NewFile, OptionRules
 from ..stopping import GATE_FAILED, INCOMPLETE
 from ..tables import cell, write_note, write_objects
+from ..views import round_up_share
 
 if TYPE_CHECKING:
     from ...gates.checks import Bound
@@ -142,6 +143,10 @@ def report_verdict(verdict: Any) -> None:
     write_note(f"{format_failures(verdict.checks, verdict.folder)}\n")
     if verdict.is_advisory:
         return
+    lacking = [each for each in verdict.checks if "unjudged" in each.wanted and not each.is_passed]
+    if lacking and not any("stopped at" in each.found for each in lacking):
+        share = round_up_share(max(each.value for each in lacking))
+        write_note(f"to accept what is missing: --allow-missing {share}\n")
     raise typer.Exit(GATE_FAILED if verdict.is_judged else INCOMPLETE)
 
 

@@ -10,7 +10,7 @@ from ..views import list_unjudged, print_plan
 
 @settings(
     "data.topics data.retrieval data.passages generate.k generate.words run.limit run.max_cost "
-    "run.out"
+    "run.allow_missing run.out"
 )
 def generate(
     given: ParsedSettings,

@@ -42,7 +42,7 @@ REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stder
 
 @settings(
     "data.topics data.runs data.passages data.candidates data.qrels data.nuggets data.items "
-    "items.judge run.limit run.max_cost run.offline run.out run.force"
+    "items.judge run.limit run.max_cost run.offline run.allow_missing run.out run.force"
 )
 def run(
     given: ParsedSettings,

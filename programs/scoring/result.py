@@ -13,6 +13,7 @@ from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ...views.rows import Rows, RowsByName
 from ..engine.manifest import read_manifest
+from ..engine.spending import cost_in_all, read_spending
 from ..protocols.judgements import Judgement, TopicFiles
 from ..protocols.program import Folder, Program
 from ..protocols.table import choose, programs
@@ -72,6 +73,17 @@ class Result:
     def judged_by(self) -> list[str]:
         """Who answered, as endpoints call their models; `lexical` is word overlap."""
         return list(self.manifest.get("answered_by", ()))
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars of all starts that wrote into the folder; None: a price is not known."""
+        return cost_in_all(read_spending(self.folder))
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the last start took; None: the folder does not say."""
+        seconds: float | None = self.manifest.get("this_time", {}).get("seconds")
+        return seconds
 
     @property
     def n_judged(self) -> int:

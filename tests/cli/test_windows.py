@@ -30,7 +30,8 @@ DEMO = "examples/demo"
 WIDTHS = (60, 80, 120)
 FULL = 200
 CASES = {
-    "run": [f"run {DEMO}/judge.yaml --out NEW -v", f"run {DEMO}/judge.yaml --dry-run",
+    "run": [f"run {DEMO}/judge.yaml --out NEW -v --allow-missing 2%",
+            f"run {DEMO}/judge.yaml --dry-run",
             f"run {DEMO}/evidence.yaml --limit 2 --dry-run",
             f"run arena --topics {DEMO}/topics.tsv --runs {DEMO}/runs --model lexical --out NEW"],
     "report": ["report demo --out NEW.html"],

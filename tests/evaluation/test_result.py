@@ -291,3 +291,25 @@ def test_a_notebook_draws_intervals_beside_their_numbers(result):
         result.agree(DEMO / "labels/nuggets.jsonl"),
     ):
         assert "<svg" in shown._repr_html_()
+
+
+def test_a_comparison_is_a_frame_and_has_its_measures_by_name(result):
+    pytest.importorskip("pandas")
+    pair = result.compare("complete", "thin")
+    frame = pair.frame()
+    row = frame[frame.measure == "V_strict"].iloc[0]
+    assert (row.run_id, row.other_run_id, len(frame)) == ("complete", "thin", len(pair["measures"]))
+    assert row.difference == pytest.approx(row["mean"] - row.other_mean)
+    assert row.p == pair["V_strict"]["pairs"][0]["p"]
+    assert pair["V_strict"] is pair["measures"]["V_strict"]
+    with pytest.raises(KeyError, match=r"no 'V_strit'; there is .*did you mean V_strict"):
+        pair["V_strit"]
+    judges = nj.compare(result, result)
+    assert judges["compared"] != "judges" or len(judges.frame()) == judges["n_flips"]
+
+
+def test_a_result_says_who_judged_for_how_much_and_how_long(result):
+    assert (result.judged_by, result.cost) == (["lexical"], 0)
+    assert result.seconds == result.manifest["this_time"]["seconds"] > 0
+    n = result.n_judged
+    assert re.search(rf"{n:,} judgements by lexical, \$0, [\d.]+ s", str(result))

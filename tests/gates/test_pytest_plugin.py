@@ -1,5 +1,6 @@
 """The plugin in a pytest of its own, inside this one: its options, its folders, what it costs."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -7,6 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from mock_server import MockServer, always
 from processes import run
 
 import nuggetjudge as nj
@@ -84,6 +86,41 @@ def test_a_model_is_named_by_option_or_ini_and_its_lack_is_said(inner, tmp_path)
     assert not any("--judge-model" in text for text in named.warnings)
     by_ini = inner([MOON], ini="judge_model = lexical")
     assert not any("--judge-model" in text for text in by_ini.warnings)
+
+
+@pytest.mark.parametrize("is_ini", [True, False])
+def test_a_model_on_your_own_server_is_asked_there(inner, is_ini):
+    with MockServer(always("support")) as server:
+        given = {"judge_model": "hosted_vllm/mock", "judge_api_base": server.base_url}
+        ini = "\n".join(f"{name} = {value}" for name, value in given.items() if is_ini)
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+        ran = inner([SUN], *([] if is_ini else options), ini=ini)
+        assert ran.outcomes == {"test_tides": "passed"}
+        assert [request.body["model"] for request in server.requests] == ["mock"]
+
+
+def test_settings_come_from_a_config_file_but_for_what_is_judged(inner, tmp_path):
+    text = (
+        "program: support\ndata: {topics: none.tsv, qrels: none.txt}\n"
+        "models: {default: {model: hosted_vllm/none}}\njudges: {assigner: {window: 7}}\n"
+    )
+    (tmp_path / "judge.yaml").write_text(text, encoding="utf-8")
+    kept = "--judge-out", "kept", "--judge-config", "judge.yaml"
+    ran = inner([MOON], *kept, "--judge-model", "lexical")
+    assert (ran.outcomes, ran.text) == ({"test_tides": "passed"}, "")
+    assert ran.warnings == []
+    (folder,) = (tmp_path / "kept").iterdir()
+    config = nj.Result(folder).manifest["config"]
+    assert config["judges"]["assigner"]["window"] == 7
+    assert config["data"].get("qrels") is None
+
+
+def test_an_error_of_input_is_one_line_and_names_the_line_of_the_test(inner, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    unknown = inner([MOON], "--judge-config", "none.yaml").text
+    assert re.fullmatch(r"test_tides\.py:11: .*none\.yaml: .*", unknown)
+    keyless = inner([MOON], "--judge-model", "openai/none").text
+    assert re.fullmatch(r"test_tides\.py:11: .*OPENAI_API_KEY.*", keyless)
 
 
 def test_results_stay_in_a_folder_of_the_test_and_what_they_hold_may_change(inner, tmp_path):

@@ -96,6 +96,7 @@ def test_a_passage_that_is_not_there_is_unjudged_and_never_no_support(
         *("--passages", tiny / "passages.jsonl", "--model", "lexical", "--out", "out", "--json"),
     )
     assert ran.code == 3
+    assert "  most in one 3\n  to accept this: --allow-missing 100%\n" in ran.err
     lost = rows_of(tmp_path / "out" / "unjudged.jsonl")
     assert [(row["reason"], row["citation"]) for row in lost] == [("no_passage", "p1")] * 3
     row = next(row for row in ran.rows if row["measure"] == "support_precision")
