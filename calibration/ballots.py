@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.jury import How, Ties, combine_votes
+from ..metrics.jury import JuryMethod, Ties, combine_votes
 from ..programs.analysis.agree_labels import get_topics, join_scales
 from ..programs.config.judge_sections import seats
 from ..programs.engine.manifest import read_folder_config, read_manifest
@@ -38,7 +38,7 @@ class Ballots:
         cells: the ids of each item. topics: of each, in the same order; None: items have none.
         labels: what the jury itself said, where the votes are of one.
         adjudicated: (n,) whether its adjudicator said so.
-        how, ties: how the jury combines votes.
+        method, ties: how the jury combines votes.
         costs: by member the dollars that its calls took, None where the price is not known.
         n_off_scale: votes that are no label of the scale, counted as none.
     """
@@ -53,7 +53,7 @@ class Ballots:
     truth: Codes = field(repr=False)
     labels: Codes | None = field(default=None, repr=False)
     adjudicated: NDArray[np.bool_] | None = field(default=None, repr=False)
-    how: How = "median"
+    method: JuryMethod = "median"
     ties: Ties = "between"
     costs: Mapping[str, float | None] = field(default_factory=dict)
     n_off_scale: int = 0
@@ -69,7 +69,9 @@ class Ballots:
         names = ("cells", "topics", "votes", "truth", "labels", "adjudicated")
         return replace(self, **{name: chosen(getattr(self, name)) for name in names})
 
-    def decide(self, how: How | None = None, members: Sequence[int] | None = None) -> Codes:
+    def decide(
+        self, method: JuryMethod | None = None, members: Sequence[int] | None = None
+    ) -> Codes:
         """(n,) the label that these members' votes give, all by default; -1 for none or a tie."""
         which = list(range(len(self.members)) if members is None else members)
 
@@ -78,7 +80,7 @@ class Ballots:
             codes = [code for code in row if code != NONE]
             if not codes:
                 return NONE
-            label = combine_votes(codes, len(self.scale), how or self.how, self.ties)
+            label = combine_votes(codes, len(self.scale), method or self.method, self.ties)
             return NONE if label is None else label
 
         rows = map(tuple, self.votes[:, which].tolist())
@@ -156,7 +158,7 @@ def read_ballots(
         n_off_scale=sum(v is not None and v not in code for row in rows for v in row),
     )
     if not made.is_ordered:
-        made = replace(made, how="vote", ties="unjudged")
+        made = replace(made, method="vote", ties="unjudged")
     return made if len(paths) > 1 else _as_run(made, paths[0], read[0], code)
 
 
@@ -213,7 +215,7 @@ def _as_run(made: Ballots, path: Path, file: LabelFile, code: Mapping[str, int])
         made,
         labels=_codes(made.cells, file, code),
         adjudicated=np.array([cell in file.adjudicated for cell in made.cells]),
-        how=settings["how"],
+        method=settings["how"],
         ties=settings["ties"],
         costs=_costs(path, manifest, matching[0], made.members),
     )

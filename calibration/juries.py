@@ -21,7 +21,7 @@ from ..metrics.inference import (
     resampling,
 )
 from ..metrics.jury import (
-    HOWS,
+    METHODS,
     MIN_ITEMS,
     MIN_MEMBERS,
     EffectiveVotes,
@@ -46,11 +46,11 @@ class Method:
     """How labels come about, and how they agree with people's.
 
     Attributes:
-        name: of the way. uses: what of people's labels it needs: none, those of other topics, or
+        name: of the method. uses: what of people's labels it needs: none, those of other topics, or
             `these` (hindsight, which nobody has).
         n, n_unlabelled: items with a label of people that it labels, and that it does not.
-        kappa: unweighted. value: the objective. less_chosen: its objective less that of the single
-            judge chosen on other topics, with the interval of the difference.
+        kappa: unweighted. value: the objective. minus_chosen: its objective minus that of the
+            single judge chosen on other topics, with the interval of the difference.
         why_not: why there are no figures; "" where there are.
     """
 
@@ -60,12 +60,12 @@ class Method:
     n_unlabelled: float = 0
     kappa: float | None = None
     value: Interval | None = None
-    less_chosen: Interval | None = None
+    minus_chosen: Interval | None = None
     why_not: str = ""
 
 
 def compare_methods(ballots: Ballots, objective: str, draws: Draws) -> list[Method]:
-    """Every way, each topic judged by what was chosen and fitted on others.
+    """Every method, each topic judged by what was chosen and fitted on others.
 
     Args:
         ballots: with labels of people, on 2 topics or more.
@@ -73,10 +73,10 @@ def compare_methods(ballots: Ballots, objective: str, draws: Draws) -> list[Meth
 
     Raises: ValueError for ballots without those.
     """
-    return _Ways(ballots, objective, draws).all()
+    return _Methods(ballots, objective, draws).all()
 
 
-class _Ways:
+class _Methods:
     def __init__(self, ballots: Ballots, objective: str, draws: Draws) -> None:
         labelled = ballots.at((ballots.truth != NONE) & (ballots.votes != NONE).any(1))
         if labelled.topics is None or len(set(labelled.topics)) < 2:
@@ -95,27 +95,27 @@ class _Ways:
         self.of_member = [self._counts(labelled.votes[:, j]) for j in self.members]
 
     def all(self) -> list[Method]:
-        """The ways, the single judges first."""
+        """The methods, the single judges first."""
         ballots, chosen = self.ballots, self._counts(self._take_best_member())
         self.base: Floats = self._draw_objective(chosen)
         best = int(np.argmax([self._value(counts) for counts in self.of_member]))
         typical = self._by_rank(len(self.of_member) // 2)
         tried = [
-            self._way(
+            self._measure(
                 f"single, best of these ({ballots.members[best]})", "these", self.of_member[best]
             ),
-            self._way(CHOSEN, "other topics", chosen),
-            self._way(
+            self._measure(CHOSEN, "other topics", chosen),
+            self._measure(
                 f"single, the middle one ({ballots.members[typical]})",
                 "none",
                 self.of_member[typical],
             ),
-            self._way("vote", "none", self._counts(ballots.decide("vote"))),
+            self._measure("vote", "none", self._counts(ballots.decide("vote"))),
         ]
         if ballots.is_ordered:
             tried += [
-                self._way(how, "none", self._counts(ballots.decide(how)))
-                for how in ("median", "mean")
+                self._measure(method, "none", self._counts(ballots.decide(method)))
+                for method in ("median", "mean")
             ]
         tried += list(self._dawid_skene())
         return tried
@@ -139,7 +139,7 @@ class _Ways:
             labels = np.full(len(votes), NONE)
             for part in parts:
                 labels[part] = dawid_skene(votes[part], self.k).codes
-            yield self._way(name, "none", self._counts(labels[is_ours]))
+            yield self._measure(name, "none", self._counts(labels[is_ours]))
 
     def _take_best_member(self) -> Codes:
         """What the best member on other topics says."""
@@ -170,7 +170,7 @@ class _Ways:
         samples = np.tensordot(self.sample.draws.astype(np.float64), labelled, axes=1)
         return np.asarray(self.objective(np.concatenate([labelled.sum(0)[None], samples])))
 
-    def _way(self, name: str, uses: str, counts: Floats) -> Method:
+    def _measure(self, name: str, uses: str, counts: Floats) -> Method:
         drawn, labelled = self._draw_objective(counts), counts[:, :, : self.k]
         away = drawn - self.base
 
@@ -186,7 +186,7 @@ class _Ways:
             n_unlabelled=float(counts[:, :, self.k].sum()),
             kappa=None if np.isnan(kappa) else kappa,
             value=of(drawn, BEYOND_CHANCE),
-            less_chosen=None if name == CHOSEN else of(away, SIGNED_DIFFERENCE),
+            minus_chosen=None if name == CHOSEN else of(away, SIGNED_DIFFERENCE),
         )
 
 
@@ -309,7 +309,7 @@ def make_jury_report(
     objective: str | None,
     draws: Draws,
 ) -> tuple[Ballots, dict[str, Any]]:
-    """The votes, and what they say: `members`, `worth`, `ways` (see `Method`).
+    """The votes, and what they say: `members`, `worth`, `methods` (see `Method`).
 
     Args:
         paths, labels, where, kind, votes: see `read_ballots`.
@@ -342,33 +342,35 @@ def make_jury_report(
         "n_labelled": n_labelled,
         "n_off_scale": ballots.n_off_scale,
         "scale": list(ballots.scale),
-        "how": ballots.how,
+        "method": ballots.method,
         "objective": objective,
         **asdict(measure_together(ballots)),
-        "ways": [asdict(way) for way in compared],
+        "methods": [asdict(each) for each in compared],
         "members": [asdict(row) for row in list_members(ballots, objective)],
     }
 
 
-def write_combined(path: Path, ballots: Ballots, how: str) -> None:
+def write_combined(path: Path, ballots: Ballots, method: str) -> None:
     """Write a label file of what the votes become; an item that they do not decide has none.
 
     Args:
-        how: of `HOWS`; DAWID_SKENE, of all items together; BY_TOPIC, of each topic by itself.
+        method: of `METHODS`; DAWID_SKENE, of all items together; BY_TOPIC, of each topic by itself.
 
     Raises: InputError for another name, a file that is there, or too little to go by.
     """
     if path.exists():
         raise InputError(f"{path}: is there already; name another file")
-    if how not in (*HOWS, DAWID_SKENE, BY_TOPIC):
-        raise InputError(f"--how {how}: wanted one of {', '.join((*HOWS, DAWID_SKENE, BY_TOPIC))}")
-    if how in HOWS and how != "vote" and not ballots.is_ordered:
-        raise InputError(f"--how {how}: the labels have no order, wanted vote")
-    if how in HOWS:
+    if method not in (*METHODS, DAWID_SKENE, BY_TOPIC):
+        raise InputError(
+            f"--method {method}: wanted one of {', '.join((*METHODS, DAWID_SKENE, BY_TOPIC))}"
+        )
+    if method in METHODS and method != "vote" and not ballots.is_ordered:
+        raise InputError(f"--method {method}: the labels have no order, wanted vote")
+    if method in METHODS:
         chances = None
-        codes = ballots.decide(how)
+        codes = ballots.decide(method)
     else:
-        chances = _chances(ballots, by_topic=how == BY_TOPIC)
+        chances = _chances(ballots, by_topic=method == BY_TOPIC)
         codes = np.where(np.isnan(chances[:, 0]), NONE, np.nan_to_num(chances).argmax(1))
     means, lines = ballots.means(), []
     for i, cell in enumerate(ballots.cells):
@@ -389,7 +391,7 @@ def write_combined(path: Path, ballots: Ballots, how: str) -> None:
 def _chances(ballots: Ballots, *, by_topic: bool) -> np.ndarray:
     """(n, k) probabilities of the labels, nan for an item without votes."""
     if by_topic and ballots.topics is None:
-        raise InputError(f"--how {BY_TOPIC}: the items have no topic_id")
+        raise InputError(f"--method {BY_TOPIC}: the items have no topic_id")
     names = np.array(ballots.topics) if by_topic else np.zeros(len(ballots.cells))
     there = (ballots.votes != NONE).any(1)
     chances = np.full((len(names), len(ballots.scale)), np.nan)
@@ -399,6 +401,6 @@ def _chances(ballots: Ballots, *, by_topic: bool) -> np.ndarray:
             got = f"{part.sum():,} items and {ballots.votes.shape[1]} members"
             where = f" of topic {name}" if by_topic else ""
             wanted = f"{MIN_ITEMS} items and {MIN_MEMBERS} members"
-            raise InputError(f"--how {DAWID_SKENE}: wanted {wanted}{where}, got {got}")
+            raise InputError(f"--method {DAWID_SKENE}: wanted {wanted}{where}, got {got}")
         chances[part] = dawid_skene(ballots.votes[part], len(ballots.scale)).probabilities
     return chances

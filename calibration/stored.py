@@ -15,7 +15,7 @@ from ..judges import ItemJudge, OwnJudge
 from ..judges.combined.cascade import PEOPLE, measure_length
 from ..judges.combined.confidence import Scale, Seen
 from ..judges.table import find_judge, item_judges
-from ..metrics.jury import How, combine_votes
+from ..metrics.jury import JuryMethod, combine_votes
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.judge_sections import seats
 from ..programs.engine.manifest import read_folder_config, read_manifest
@@ -32,7 +32,7 @@ class Stored:
 
     Attributes:
         judge: whose labels they are. members: of the first stage, () of a single judge.
-        how: what the members' votes become. names: of the first stage's judges, as they were given.
+        method: what the members' votes become. names: of the first stage's judges, as given.
         seen: (n,) what the first stage said; None: no label.
         panel: (n,) the median of the members' votes, of labels without order the commonest.
         votes: (n, m) by each of `names`.
@@ -48,7 +48,7 @@ class Stored:
     scale: Scale
     names: tuple[str, ...]
     members: tuple[str, ...]
-    how: How
+    method: JuryMethod
     topics: tuple[str, ...] = field(repr=False)
     seen: tuple[Seen | None, ...] = field(repr=False)
     votes: Codes = field(repr=False)
@@ -87,7 +87,7 @@ def read_stored(
     votes: str = "votes",
     members: Sequence[str] = (),
     to_people: bool = False,
-    how: How = "median",
+    method: JuryMethod = "median",
     cut: str | None = None,
     judge: str | None = None,
 ) -> Stored:
@@ -99,7 +99,7 @@ def read_stored(
         votes, members: the field of one file's rows that holds member -> label, and which of them
             in which order; all by default.
         to_people: uncertain items go to people, so that no result is of an expensive judge.
-        how: what several cheap judges' labels become.
+        method: what several cheap judges' labels become.
         cut: a label; labels differ only on two sides of it.
         judge: a name or YAML file, where the kind of labels does not say it.
 
@@ -131,7 +131,7 @@ def read_stored(
     file = _read_file(
         ballots, results, cheap, of_people.kind, votes, is_alone=len(ballots.members) == 1
     )
-    stage = _Stage.of(ballots, cheap, file, how, len(results) == 1 and not members)
+    stage = _Stage.of(ballots, cheap, file, method, len(results) == 1 and not members)
     built = _find_judge(judge, of_people.kind, results)
     texts = _texts(built, of_people.kind, ballots.cells, (*results, labels)) if built else {}
     return Stored(
@@ -139,7 +139,7 @@ def read_stored(
         scale=scale,
         names=tuple(ballots.members[j] for j in cheap),
         members=stage.members,
-        how=stage.how,
+        method=stage.method,
         topics=tuple(ballots.topics or ()),
         seen=_read_seen(ballots, stage, file, texts, built),
         votes=ballots.votes[:, cheap],
@@ -162,7 +162,7 @@ class _Stage:
     members: tuple[str, ...]
     votes: Codes
     labels: Codes
-    how: How
+    method: JuryMethod
 
     @classmethod
     def of(
@@ -170,7 +170,7 @@ class _Stage:
         ballots: Ballots,
         cheap: Sequence[int],
         file: LabelFile | None,
-        how: How,
+        method: JuryMethod,
         is_whole: bool,
     ) -> _Stage:
         code = {label: i for i, label in enumerate(ballots.scale)}
@@ -180,11 +180,11 @@ class _Stage:
             names = tuple(dict.fromkeys(name for votes in votes_of.values() for name in votes))
             of = [[votes_of.get(cell, {}).get(name) for name in names] for cell in ballots.cells]
             votes = np.array([[code.get(v or "", NONE) for v in row] for row in of], np.int64)
-            return cls(names, votes.reshape(len(ballots.cells), len(names)), labels, how)
+            return cls(names, votes.reshape(len(ballots.cells), len(names)), labels, method)
         names = tuple(ballots.members[j] for j in cheap)
         if is_whole and ballots.labels is not None:  # what the jury itself said
-            return cls(names, ballots.votes[:, list(cheap)], ballots.labels, ballots.how)
-        decided = "vote" if not ballots.is_ordered else how
+            return cls(names, ballots.votes[:, list(cheap)], ballots.labels, ballots.method)
+        decided = "vote" if not ballots.is_ordered else method
         labels = ballots.decide(decided, cheap)
         return cls(names, ballots.votes[:, list(cheap)], labels, decided)
 
@@ -327,10 +327,10 @@ def _models(
 def _panel(stage: _Stage, ballots: Ballots) -> Codes:
     if len(stage.members) < 2:
         return stage.labels
-    how: How = "median" if ballots.is_ordered else "vote"
+    method: JuryMethod = "median" if ballots.is_ordered else "vote"
     codes = [[code for code in row if code != NONE] for row in stage.votes.tolist()]
     k = len(ballots.scale)
-    made = [combine_votes(row, k, how, ballots.ties) if row else None for row in codes]
+    made = [combine_votes(row, k, method, ballots.ties) if row else None for row in codes]
     return np.array([NONE if code is None else code for code in made], np.int64)
 
 

@@ -105,7 +105,7 @@ BUILT_IN = {
         is_windowed=True,
         makes_lists=True,
         has_example=True,
-        options={"limit": "nuggets.most"},
+        options={"limit": "nuggets.max_nuggets"},
         spared_by=("nuggets",),
     ),
     "assigner": _ours(

@@ -12,20 +12,22 @@ from numpy.typing import NDArray
 
 from .inference import UNBOUNDED, jackknife_interval
 
-How = Literal["vote", "median", "mean"]
+JuryMethod = Literal["vote", "median", "mean"]
 Ties = Literal["between", "worst", "unjudged"]
-HOWS: tuple[How, ...] = get_args(How)
+METHODS: tuple[JuryMethod, ...] = get_args(JuryMethod)
 TIES: tuple[Ties, ...] = get_args(Ties)
 EQUAL = 1e-9  # places that differ by less are equal, but for rounding
 
 
-def combine_votes(votes: Sequence[int], k: int, how: How, ties: Ties = "between") -> int | None:
+def combine_votes(
+    votes: Sequence[int], k: int, method: JuryMethod, ties: Ties = "between"
+) -> int | None:
     """Combine the votes of several judges into one label.
 
     Args:
         votes: 1 or more codes 0..k-1, the worst label first.
-        how: `vote`: the most frequent label; `median`: the middle label; `mean`: the label nearest
-            the mean of the codes.
+        method: `vote`: the most frequent label; `median`: the middle label; `mean`: the label
+            nearest the mean of the codes.
         ties: where two or more labels have equally many votes, lie in the middle, or are equally
             near the mean: `between`: the one of them nearest the mean (of a vote among labels that
             tie; of a median among all from one middle label to the other), and of two equally near
@@ -43,10 +45,10 @@ def combine_votes(votes: Sequence[int], k: int, how: How, ties: Ties = "between"
     if not votes:
         raise ValueError("wanted a vote, got none")
     mean = sum(votes) / len(votes)
-    if how == "vote":
+    if method == "vote":
         counts = [votes.count(code) for code in range(k)]
         tied = [code for code in range(k) if counts[code] == max(counts)]
-    elif how == "median":
+    elif method == "median":
         middle = sorted(votes)[(len(votes) - 1) // 2 : len(votes) // 2 + 1]
         tied = list(range(middle[0], middle[-1] + 1))
     else:

@@ -41,11 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("| judges | effective votes | correlation of errors |\n|---|---:|---:|")
     worth = report["worth"]
     print(f"| all 33 | {worth['value']:.1f} | {worth['correlation']:.2f} |")
-    print("\n| way | labels of people that it uses | kappa | quadratic | less the chosen judge |")
+    print(
+        "\n| method | labels of people that it uses | kappa | quadratic | minus the chosen judge |"
+    )
     print("|---|---|---:|---:|---:|")
-    for way in report["ways"]:
-        less = way["less_chosen"]
-        cells = [way["name"], way["uses"], f"{way['kappa']:.3f}", _bounded(way["value"])]
+    for method in report["methods"]:
+        less = method["minus_chosen"]
+        cells = [
+            method["name"],
+            method["uses"],
+            f"{method['kappa']:.3f}",
+            _bounded(method["value"]),
+        ]
         print(f"| {' | '.join(cells)} | {_bounded(less, '+') if less else '–'} |")
 
 

@@ -33,7 +33,7 @@ class Labelled:
         votes: Field of one file's rows that holds member -> label.
         member: Judges of the results to take, in order, the better one last; repeatable.
         to_people: All results are cheap; people are the better judge.
-        how: What several cheap labels become.
+        method: What several cheap labels become.
         cut: A label is right on the same side of this one; else if it is the same.
         judge: Name or YAML file, where labels do not say it.
     """
@@ -46,7 +46,7 @@ class Labelled:
     votes: str = "votes"
     member: list[str] | None = None
     to_people: bool = False
-    how: Literal["vote", "median", "mean"] = "median"
+    method: Literal["vote", "median", "mean"] = "median"
     cut: str | None = None
     judge: str | None = None
 

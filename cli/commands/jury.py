@@ -18,7 +18,7 @@ def jury(
     kind: Kind = None,
     votes: str = "votes",
     objective: str | None = None,
-    how: str | None = None,
+    method: str | None = None,
     out: Path | None = None,
     output: OutputOfMuch,
 ) -> None:
@@ -29,10 +29,11 @@ def jury(
 
     Args:
         judged: Results of a jury (or a file with votes), or of each judge.
-        labels: Labels of people, to compare all ways of combining votes with.
+        labels: Labels of people, to compare all methods of combining votes with.
         votes: Field of one file's rows that holds member -> label.
         objective: How agreement is measured, as in judge calibrate.
-        how: How --out combines: vote, median, mean, dawid-skene, or by topic: dawid-skene-topics.
+        method: How --out combines votes: vote, median, mean, dawid-skene; dawid-skene-topics: the
+            last by topic.
 
     Output:
         out: Label file to write the combined labels to.
@@ -42,8 +43,8 @@ def jury(
     from ...records.reading.problems import InputError, Problems
 
     problems = Problems()
-    if (how is None) is not (out is None):
-        raise InputError("--how and --out: wanted both, to write labels, or neither")
+    if (method is None) is not (out is None):
+        raise InputError("--method and --out: wanted both, to write labels, or neither")
     ballots, report = make_jury_report(
         judged,
         problems,
@@ -54,8 +55,8 @@ def jury(
         objective=objective,
         draws={},
     )
-    if out is not None and how is not None:
-        write_combined(out, ballots, how)
+    if out is not None and method is not None:
+        write_combined(out, ballots, method)
     output.print([report], lambda has_all: make_jury_view(report, has_all=has_all))
     if out is not None:
         write_note(f"Written: {out}\n")

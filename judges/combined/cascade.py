@@ -93,8 +93,10 @@ class Cascade(Several):
         if sorted(state.members) != sorted(members):
             got, wanted = (", ".join(each) or "one judge" for each in (state.members, members))
             raise ValueError(f"the state is of {got} as the first stage, this is {wanted}")
-        if isinstance(first, Jury) and state.how not in ("", first.how):
-            raise ValueError(f"the state is of a jury by {state.how}, this decides by {first.how}")
+        if isinstance(first, Jury) and state.method not in ("", first.method):
+            raise ValueError(
+                f"the state is of a jury by {state.method}, this decides by {first.method}"
+            )
         judges = first.members if isinstance(first, Jury) else {"": first}
         for member, model in state.models.items():
             if member in judges and judges[member].model_name != model:

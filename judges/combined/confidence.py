@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AliasChoices, Field, JsonValue, model_validator
 
 from ...records.reading.settings import read_json_file
 from ...records.rows import Row
@@ -193,7 +193,7 @@ class CascadeFile(Row):
     is_ordered: bool = True
     cut: str = ""
     members: tuple[str, ...] = ()
-    how: str = ""
+    method: str = Field(default="", validation_alias=AliasChoices("method", "how"))
     confidence: ConfidenceKind
     threshold: Finite
     guarantee: Guarantee | None = None

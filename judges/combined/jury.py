@@ -13,7 +13,7 @@ from ...backends.adapter import with_first
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.prompt import Prompt
-from ...metrics.jury import HOWS, TIES, How, Ties, combine_votes
+from ...metrics.jury import METHODS, TIES, JuryMethod, Ties, combine_votes
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
 from ...records.kinds import ADJUDICATED
 from ..items import ItemJudge
@@ -150,7 +150,7 @@ class Jury(Several):
     Args:
         members: judges of the same name, scale and window, by name or in a list, in which case
             their models name them. They may differ in model, prompt, fit and replicate.
-        how: `vote`, `median` or `mean`, see `metrics.jury.combined`.
+        method: `vote`, `median` or `mean`, see `metrics.jury.combine_votes`.
         quorum: the number of members that must give a label; None: more than half of them.
         ties: the label of a tie. None: `between`, or `unjudged` if labels have no order.
         adjudicator: a judge of the same kind that is shown the item and the distinct labels with
@@ -170,7 +170,7 @@ class Jury(Several):
     def __init__(
         self,
         members: Mapping[str, ItemJudge] | Sequence[ItemJudge],
-        how: How = "median",
+        method: JuryMethod = "median",
         *,
         quorum: int | None = None,
         ties: Ties | None = None,
@@ -184,7 +184,7 @@ class Jury(Several):
         first = next(iter(self.members.values()))
         self._take_shared(self.members | ({"the adjudicator": adjudicator} if adjudicator else {}))
         self.version = f"{first.version}+jury{VERSION}"
-        self.how = how
+        self.method = method
         self.quorum = len(self.members) // 2 + 1 if quorum is None else quorum
         self.ties: Ties = ties or ("between" if self.is_ordered else "unjudged")
         self.adjudicator = None if adjudicator is None else adjudicating(adjudicator)
@@ -193,16 +193,16 @@ class Jury(Several):
 
     def _check(self) -> None:
         n = len(self.members)
-        if self.how not in HOWS or self.ties not in TIES:
-            wanted = f"how one of {', '.join(HOWS)}, ties one of {', '.join(TIES)}"
-            raise ValueError(f"wanted {wanted}, got {self.how} and {self.ties}")
+        if self.method not in METHODS or self.ties not in TIES:
+            wanted = f"method one of {', '.join(METHODS)}, ties one of {', '.join(TIES)}"
+            raise ValueError(f"wanted {wanted}, got {self.method} and {self.ties}")
         if not 1 <= self.quorum <= n:
             raise ValueError(f"wanted a quorum of 1 to {n}, the members, got {self.quorum}")
         if self.spread < 1:
             raise ValueError(f"wanted a spread of 1 or more, got {self.spread}")
-        if not self.is_ordered and (self.how, self.ties) != ("vote", "unjudged"):
-            what = "labels without an order can only be voted on (how: vote), ties left unjudged"
-            raise ValueError(f"{what}; got {self.how}, {self.ties}")
+        if not self.is_ordered and (self.method, self.ties) != ("vote", "unjudged"):
+            what = "labels without an order can only be voted on (method: vote), ties left unjudged"
+            raise ValueError(f"{what}; got {self.method}, {self.ties}")
         if self.ties == "unjudged" and self.window > 1 and self.adjudicator is None:
             what = f"a tie on one of the {self.window} items of a call would leave all unjudged"
             raise ValueError(f"{what}; wanted window 1, an adjudicator or other ties")
@@ -310,7 +310,7 @@ class Jury(Several):
             decided = Verdict(ruling.label, score, method=ADJUDICATED, votes=votes)
             return decided._replace(evidence=ruling.evidence), call
         ties = self.ties if self.correction is None else "worst"  # which its cuts leave none of
-        code = combine_votes(codes, len(self.scale), self.how, ties)
+        code = combine_votes(codes, len(self.scale), self.method, ties)
         if code is None:
             raise JudgeError(Reason.ABSTAINED, f"a tie: {', '.join(map(str, votes.values()))}")
         majority = Verdict(self.scale[code], score)

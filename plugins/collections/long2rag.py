@@ -88,7 +88,7 @@ def build_long2rag(
 ) -> dict[str, Any]:
     """Make questions, and of documents their key points, in `config.run.out`.
 
-    Seeds get a point for each of five criteria; of those with `long2rag.least` points or more,
+    Seeds get a point for each of five criteria; of those with `long2rag.min_points` points or more,
     `long2rag.evolve` new questions are made in depth and in width. Each question is given its kind
     and split for retrieval. Where
     documents are given, key points are found in each, merged and filtered, and a sheet is written
@@ -154,7 +154,7 @@ class _Long2RagBuild(Build):
         return long2rag_datasheet(manifest)
 
     async def _score_seeds(self, results: Results) -> list[ScoredSeed]:
-        seeds, least = self.source.seeds, self.config.section(Long2RagConfig).least
+        seeds, least = self.source.seeds, self.config.section(Long2RagConfig).min_points
         items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
         score = self.judge_set["question_scorer"].scores
         scores_by_seed = await self.make_each(
@@ -527,7 +527,8 @@ def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
 
 def _numbers_of_long2rag(config: Mapping[str, Any]) -> Iterator[str]:
     numbers, points = config["long2rag"], config["keypoints"]
-    yield f"- a seed question is kept from a score of {numbers['least']} on each of five criteria"
+    least = numbers["min_points"]
+    yield f"- a seed question is kept from a score of {least} on each of five criteria"
     yield f"- new questions asked for: {numbers['evolve']} in depth and in width, of each seed"
     yield f"- readings of each window of a document, at most: {points['rounds']}"
     yield f"- a key point answers the question from a score of {points['threshold']} on"

@@ -273,7 +273,7 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
     sections = config.model_dump(mode="json", by_alias=True)
     made = {name: results / file for one in programs() for name, file in one.makes.items()}
     files = {name: str(path) for name, path in made.items() if path.is_file()}
-    nuggets = {**sections["nuggets"], "how": "window", "start": "none", "fill": False}
+    nuggets = {**sections["nuggets"], "method": "window", "start": "none", "fill": False}
     allowed = {"allow_missing": config.run.allow_missing, "concurrency": config.run.concurrency}
     return {
         **{name: section for name, section in sections.items() if name not in _NOT_TAKEN},

@@ -50,7 +50,7 @@ class JuryConfig(Section):
     members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_as_members)] = Field(
         min_length=1, description="models, or settings of a judge with its name and replicates"
     )
-    how: Literal["vote", "median", "mean"] = Field(
+    method: Literal["vote", "median", "mean"] = Field(
         default="median", description="what the members' labels become"
     )
     quorum: Whole | None = Field(

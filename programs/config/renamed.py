@@ -17,8 +17,17 @@ from ...records.reading.settings import Keys
 from .sections import Config
 
 # New names, by the old ones; a finished folder's config is read with them.
-RENAMED_SETTINGS: Mapping[str, str] = {"hunt": "nugget_search"}
-RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {"nuggets.how": {"hunt": "search"}}
+RENAMED_SETTINGS: Mapping[str, str] = {
+    "hunt": "nugget_search",
+    "nuggets.how": "nuggets.method",
+    "nuggets.most": "nuggets.max_nuggets",
+    "questions.how": "questions.method",
+    "evidence.least": "evidence.min_score",
+    "long2rag.least": "long2rag.min_points",
+    "judges.*.jury.how": "judges.*.jury.method",
+    "judges.*.cascade.stages.*.judge.jury.how": "judges.*.cascade.stages.*.judge.jury.method",
+}
+RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {"nuggets.method": {"hunt": "search"}}
 # What to do instead, by the old names; a finished folder's config is read without them.
 REMOVED_SETTINGS: Mapping[str, str] = {
     "judges.*.jury.weights": "cuts fitted to the mean (judges.NAME.state) say whom to trust",
@@ -111,6 +120,9 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "cascade curve --seed": _DRAWS,
     "cascade curve --resamples": _DRAWS,
     "cascade curve --level": "intervals are 95%",
+    "jury --how": "--method NAME",
+    "cascade fit --how": "--method NAME",
+    "cascade curve --how": "--method NAME",
     "jury --seed": _DRAWS,
     "jury --resamples": _DRAWS,
     "jury --draws": "fit cuts: judge calibrate --judge NAME --method topic",

@@ -29,7 +29,7 @@ from .pipelines import AnyStep, Bm25Step, Pipeline, SearchPipeline, as_step
 
 
 class NuggetSearchConfig(Section):
-    """How `nuggets.how: search` goes, for each topic."""
+    """How `nuggets.method: search` goes, for each topic."""
 
     pipeline: SearchPipeline = Field(
         default=(as_step("bm25 50"), as_step("mmr 10")),
@@ -43,7 +43,7 @@ class NuggetSearchConfig(Section):
 class QuestionsConfig(Section):
     """What sub-questions of `coverage` are made from."""
 
-    how: Literal["report", "research"] = Field(
+    method: Literal["report", "research"] = Field(
         default="report",
         description="from the reference report; research: from the topic, those that a passage "
         "answers",
@@ -134,7 +134,7 @@ class EvidenceConfig(Section):
     calls: Whole = Field(
         default=80, ge=1, le=1000, description="of judges for one sentence, at most"
     )
-    least: float | None = Field(
+    min_score: float | None = Field(
         default=None,
         ge=0,
         le=1,
@@ -304,7 +304,7 @@ def _start(value: Any) -> Any:
 class NuggetsConfig(Section):
     """How nuggets are made, and the numbers of arXiv:2411.09607."""
 
-    how: Literal["window", "search"] = Field(
+    method: Literal["window", "search"] = Field(
         default="window",
         description="from the relevant candidates, in windows; or by a search of all passages",
     )
@@ -313,7 +313,7 @@ class NuggetsConfig(Section):
     )
 
     min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
-    most: Whole = Field(default=30, ge=1, le=1000, description="longest list while it grows")
+    max_nuggets: Whole = Field(default=30, ge=1, le=1000, description="longest list while it grows")
     keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
     fill: bool = Field(
         default=False, description="make nuggets of the topics that the given bank lacks"

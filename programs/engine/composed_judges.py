@@ -52,7 +52,7 @@ def make_jury(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat]
     with raise_at(f"judges.{name}.jury"):
         jury = Jury(
             members,
-            settings.how,
+            settings.method,
             quorum=settings.quorum,
             ties=settings.ties,
             adjudicator=adjudicator,
@@ -102,7 +102,7 @@ def jury_identity(
             "temperature": seat.temperature,
         }
     own = {
-        "how": jury.how,
+        "how": jury.method,
         "quorum": jury.quorum,
         "ties": jury.ties,
         "spread": jury.spread if jury.adjudicator is not None else None,

@@ -318,7 +318,7 @@ def _with_outcome(
 
 def _is_shown(suggestion: Suggestion, text: str, config: Config) -> bool:
     is_lexical = config.get_model(SUPPORT)[1].way == "lexical"
-    least = config.evidence.least
+    least = config.evidence.min_score
     if least is None:
         least = LEXICAL_LEAST if is_lexical else 0.0
     if suggestion.label != "full" or (is_lexical and len(text.split()) < LEXICAL_WORDS):

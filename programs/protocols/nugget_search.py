@@ -1,4 +1,4 @@
-"""Nugget banks that an agent searches for in the passages of a run (`nuggets.how: search`)."""
+"""Nugget banks that an agent searches for in the passages of a run (`nuggets.method: search`)."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def check_search(config: Config, collection: Collection) -> None:
     """Raise InputError where there is nothing to search, or to start from."""
     if config.data.nuggets is not None:
         what = "makes nuggets, and data.nuggets gives them; take one"
-        raise InputError(f"nuggets.how: search {what} (nuggets.start takes a bank)")
+        raise InputError(f"nuggets.method: search {what} (nuggets.start takes a bank)")
     if not config.data.passages:
         what = "searches passages: name files of them (data.passages, --passages)"
-        raise InputError(f"nuggets.how: search {what}")
+        raise InputError(f"nuggets.method: search {what}")
     if config.nuggets.start == "window" and not collection.candidates:
         what = "makes nuggets of candidates: name a file of them (data.candidates, --candidates)"
         raise InputError(f"nuggets.start: window {what}")

@@ -133,7 +133,7 @@ class Nuggets(Program):
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
-        is_searched = config.nuggets.how == "search"
+        is_searched = config.nuggets.method == "search"
         return (*self.judges, *SEARCH_JUDGES) if is_searched else self.judges
 
     def measures(self, config: Config) -> Names[str]:
@@ -142,12 +142,12 @@ class Nuggets(Program):
 
     def has_agents(self, config: Config) -> bool:
         """See Program."""
-        return config.nuggets.how == "search" and config.data.nuggets is None
+        return config.nuggets.method == "search" and config.data.nuggets is None
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         need_answers(collection)
-        if config.nuggets.how == "search":
+        if config.nuggets.method == "search":
             check_search(config, collection)
             if config.nuggets.start != "window":
                 return
@@ -311,7 +311,7 @@ async def _banks(run: Run) -> Banks:
         results.write(BANKS, map(bank_row, banks.values()))
         return {**banks}
     grades: Mapping[str, Mapping[str, int | None]] = collection.qrels
-    is_searched, reads_candidates = run.config.nuggets.how == "search", True
+    is_searched, reads_candidates = run.config.nuggets.method == "search", True
     if is_searched:
         reads_candidates = run.config.nuggets.start == "window"
     if reads_candidates and not grades:  # nobody graded the candidates

@@ -203,5 +203,5 @@ def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(ba
     assert value["vote"] == pytest.approx(0.500, abs=0.005)
     assert value["median"] == pytest.approx(0.514, abs=0.005)
     assert value["Dawid-Skene, each topic by itself"] == pytest.approx(0.514, abs=0.005)
-    assert by_name["vote"].less_chosen.low < 0 < by_name["vote"].less_chosen.high
+    assert by_name["vote"].minus_chosen.low < 0 < by_name["vote"].minus_chosen.high
     assert all(way.n + way.n_unlabelled == 2762 for way in by_name.values())

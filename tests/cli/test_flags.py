@@ -437,15 +437,15 @@ def test_the_whole_config_of_a_folder_of_before_is_read():
 
 
 def test_a_search_that_was_called_hunt_is_read_and_named(tmp_path):
-    """The whole section, its removed settings, and `nuggets.how`."""
+    """The whole section, its removed settings, and `nuggets.method`."""
     old = {"nuggets": {"how": "hunt"}, "hunt": {"rounds": 7, "facets": 8}}
     config = config_before(old)
-    assert (config.nuggets.how, config.nugget_search.rounds) == ("search", 7)
+    assert (config.nuggets.method, config.nugget_search.rounds) == ("search", 7)
     path = tmp_path / "judge.yaml"
-    path.write_text("nuggets: {how: hunt}\nhunt: {rounds: 7}\n", encoding="utf-8")
+    path.write_text("nuggets: {method: hunt}\nhunt: {rounds: 7}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
         load_config(path, {})
-    assert f"{path}:1: nuggets.how: hunt is now search" in str(error.value)
+    assert f"{path}:1: nuggets.method: hunt is now search" in str(error.value)
     assert f"{path}:2: hunt: is now nugget_search" in str(error.value)
 
 

@@ -58,8 +58,8 @@ gate out --min support_precision=0.4 --allow-missing 2 | wanted a share from 0 t
 gate out --min support_precision=0.4 --measure V | --baseline
 coverage out | out: no pools.jsonl in it, so it is no run of the coverage program
 jury voted.jsonl | no row has 'votes'
-jury {VOTES} --how vote | --how and --out: wanted both
-jury {VOTES} --how best --out x | --how best: wanted one of vote
+jury {VOTES} --method vote | --method and --out: wanted both
+jury {VOTES} --method best --out x | --method best: wanted one of vote
 jury {VOTES} --objective f2 | unknown objective 'f2'
 jury {VOTES} --best 2 | It was removed: fit cuts
 cascade fit voted.jsonl {VOTES} --out c.json | wanted one of --agree, --share and --threshold

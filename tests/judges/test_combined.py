@@ -217,7 +217,7 @@ def test_labels_without_an_order_are_voted_on(member, says):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"how": "most"}, "how one of vote, median, mean"),
+        ({"method": "most"}, "method one of vote, median, mean"),
         ({"quorum": 4}, "quorum of 1 to 3"),
         ({"spread": 0}, "spread of 1"),
     ],

@@ -260,7 +260,7 @@ def test_a_build_shows_the_examples_that_its_config_names(tmp_path):
 
     seeds = write_rows(tmp_path / "seeds.jsonl", [{"id": "a", "text": "Why did the mill burn?"}])
     path = write_rows(tmp_path / "examples.jsonl", [SPLIT])
-    given = {"run.out": tmp_path / "out", "run.cache": False, "long2rag.least": 0}
+    given = {"run.out": tmp_path / "out", "run.cache": False, "long2rag.min_points": 0}
     given["judges.question_decomposer.demonstrations"] = path
     with MockServer(default_brain) as server:
         sets = [f"models.default.api_base={server.base_url}"]

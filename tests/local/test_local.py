@@ -71,7 +71,7 @@ def test_nuggets_are_made_of_passages(judge, work):
     config = {
         "program": "nuggets", "data": DATA,
         "judges": {"nuggetizer": {"window": 4}, "importance": {"model": "words"}},
-        "nuggets": {"most": 6, "keep": 6}, "run": {"out": str(work / "made")},
+        "nuggets": {"max_nuggets": 6, "keep": 6}, "run": {"out": str(work / "made")},
     }  # fmt: skip
     ran = judge("run", config, "--limit", "1")
     check_form(ran, "nuggets")

@@ -171,7 +171,7 @@ def test_a_jury(in_both_ways):
     data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
     data |= {"data.runs": [str(folder / "runs")]}
     members = [{"model": "default", "name": name, "temperature": t} for name, t in _MEMBERS.items()]
-    jury = {"judges.support.jury": {"members": members, "how": "mean"}}
+    jury = {"judges.support.jury": {"members": members, "method": "mean"}}
     in_both_ways(nj.run, {"program": ["support"], **data, **jury}, _by_temperature)
 
 

@@ -399,7 +399,7 @@ def _cascade_notes(report: _Report) -> Iterator[str]:
         yield f"{count(n, 'label')} not counted: not on the scale."
 
 
-_CHOSEN = "single, chosen on other topics"  # the member that all ways are compared with
+_CHOSEN = "single, chosen on other topics"  # the member that all methods are compared with
 _USES = {
     "none": "no labels",
     "other topics": "labels of other topics",
@@ -412,24 +412,28 @@ def make_jury_view(report: _Report, *, has_all: bool = False) -> View:
     """What `judge jury` shows of `jury_report`.
 
     Args:
-        has_all: also ways that use labels of the same topic.
+        has_all: also methods that use labels of the same topic.
     """
-    ways = [way for way in report["ways"] if has_all or way["uses"] in ("none", "other topics")]
-    tables = [_ways(report, ways)] if ways else []
-    hidden = len(report["ways"]) - len(ways)
-    notes = [*_jury_notes(report, ways)]
-    notes += [f"{count(hidden, 'way')} with labels of the same topics: --all."] if hidden else []
+    methods = [
+        method
+        for method in report["methods"]
+        if has_all or method["uses"] in ("none", "other topics")
+    ]
+    tables = [_list_methods(report, methods)] if methods else []
+    hidden = len(report["methods"]) - len(methods)
+    notes = [*_jury_notes(report, methods)]
+    notes += [f"{count(hidden, 'method')} with labels of the same topics: --all."] if hidden else []
     return View(write_jury_verdict(report), [*tables, _members(report)], notes)
 
 
 def write_jury_verdict(report: _Report) -> str:
     """Whether the jury agrees with people better than its best member, and what it is worth."""
-    ways = {way["name"]: way for way in report["ways"]}
+    methods = {method["name"]: method for method in report["methods"]}
     worth = _worth(report)
-    jury, member = (ways.get(name) for name in (report["how"], _CHOSEN))
+    jury, member = (methods.get(name) for name in (report["method"], _CHOSEN))
     if not jury or not member or not jury["value"] or jury["value"]["value"] is None:
         return f"{worth}." if report["by_people"] else f"{worth}; --labels compares it with people."
-    side = _SIDES[compare_with_zero(jury["less_chosen"])]
+    side = _SIDES[compare_with_zero(jury["minus_chosen"])]
     single = format_short_share(member["value"]["value"])
     return (
         f"The jury agrees with people {side} its best member: {name_figure(report['objective'])} "
@@ -450,10 +454,10 @@ def _worth(report: _Report) -> str:
     return f"Its {m} members are worth {most}{votes} independent judges ({why})"
 
 
-def _ways(report: _Report, ways: Sequence[_Report]) -> Table:
+def _list_methods(report: _Report, methods: Sequence[_Report]) -> Table:
     has_objective = report["objective"] != "kappa"
     columns = [
-        Column("way", Kind.TEXT, "how labels are made"),
+        Column("method", Kind.TEXT, "how labels are made"),
         Column("uses", Kind.TEXT, optional=3),
         *[Column("kappa", Kind.SHARE, optional=2)] * has_objective,
         Column("value", Kind.SHARE, name_figure(report["objective"])),
@@ -462,14 +466,18 @@ def _ways(report: _Report, ways: Sequence[_Report]) -> Table:
         Column("difference_interval", Kind.INTERVAL, "interval", is_signed=True),
     ]
     rows = []
-    for way in ways:
-        if way["why_not"]:
+    for method in methods:
+        if method["why_not"]:
             continue
-        value, difference = way["value"], way["less_chosen"]
-        cells = [way["name"], _USES.get(way["uses"], way["uses"]), *[way["kappa"]] * has_objective]
+        value, difference = method["value"], method["minus_chosen"]
+        cells = [
+            method["name"],
+            _USES.get(method["uses"], method["uses"]),
+            *[method["kappa"]] * has_objective,
+        ]
         cells += [value["value"], get_interval(value)]
         cells += [difference and difference["value"], get_interval(difference)]
-        is_own = way["name"] == report["how"]
+        is_own = method["name"] == report["method"]
         rows.append(Row(cells, Style.LEADING if is_own else Style.PLAIN))
     aside = f"{count(report['n_labelled'], 'item')}, {count(report['n_topics'], 'topic')}"
     return Table("Agreement with people", columns, rows, aside)
@@ -495,8 +503,8 @@ def _members(report: _Report) -> Table:
     return Table("Members", [columns[name] for name in used], rows, about)
 
 
-def _jury_notes(report: _Report, ways: Sequence[_Report]) -> Iterator[str]:
-    if ways:
+def _jury_notes(report: _Report, methods: Sequence[_Report]) -> Iterator[str]:
+    if methods:
         yield (
             "Best member: chosen and tested on different topics. Cuts are fitted to labels of "
             "other topics. Intervals are by topic."
@@ -516,8 +524,8 @@ def _jury_notes(report: _Report, ways: Sequence[_Report]) -> Iterator[str]:
         )
     if n := report["n_off_scale"]:
         yield f"{count(n, 'vote')} not counted: no label of the scale."
-    for way in ways:
-        if way["why_not"]:
-            yield f"{way['name']}: {way['why_not']}."
-        elif way["n_unlabelled"]:
-            yield f"{way['name']}: {way['n_unlabelled']:,.0f} items have no label by it."
+    for method in methods:
+        if method["why_not"]:
+            yield f"{method['name']}: {method['why_not']}."
+        elif method["n_unlabelled"]:
+            yield f"{method['name']}: {method['n_unlabelled']:,.0f} items have no label by it."

@@ -116,7 +116,7 @@ class Coverage(Program):
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
-        is_research = config.questions.how == "research" and config.data.questions is None
+        is_research = config.questions.method == "research" and config.data.questions is None
         return JUDGES if is_research else self.judges
 
     def measures(self, config: Config) -> Names[str]:
@@ -125,12 +125,12 @@ class Coverage(Program):
 
     def has_agents(self, config: Config) -> bool:
         """See Program."""
-        return config.questions.how == "research" and config.data.questions is None
+        return config.questions.method == "research" and config.data.questions is None
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         inputs, data = get_inputs(collection), config.data
-        is_research = inputs.questions is None and config.questions.how == "research"
+        is_research = inputs.questions is None and config.questions.method == "research"
         if is_research:
             check_research(config)
         n_answers = collection.n_answers + len(collection.not_made)
@@ -162,7 +162,7 @@ class Coverage(Program):
     async def judge(self, run: Run) -> None:
         """Have questions made and texts rated, as far as they are missing."""
         collection, inputs = run.collection, get_inputs(run.collection)
-        if inputs.questions is None and run.config.questions.how == "research":
+        if inputs.questions is None and run.config.questions.method == "research":
             questions, unasked = await search_questions(run)
         else:
             questions, unasked = await get_questions(run)
@@ -393,7 +393,7 @@ def check_research(config: Config) -> None:
     """Raise InputError where there is nothing to search."""
     if not config.data.passages:
         what = "searches passages: name files of them (data.passages, --passages)"
-        raise InputError(f"questions.how: research {what}")
+        raise InputError(f"questions.method: research {what}")
 
 
 async def search_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:

@@ -51,7 +51,7 @@ def test_json_has_the_same_figures(judge, voted):
     assert [row["member"] for row in report["members"]] == list(NAMES)
     assert report["members"][0]["differs"] == 0.0  # the middle one of three, two of whom agree
     assert report["by_people"]
-    assert {way["uses"] for way in report["ways"]} == {"these", "none", "other topics"}
+    assert {way["uses"] for way in report["methods"]} == {"these", "none", "other topics"}
 
 
 def test_without_labels_the_worth_is_an_upper_bound(judge, voted):
@@ -62,7 +62,7 @@ def test_without_labels_the_worth_is_an_upper_bound(judge, voted):
 
 
 def test_combined_labels_can_be_compared_with_people(judge, voted):
-    out = ("--how", "dawid-skene", "--out", "combined.jsonl")
+    out = ("--method", "dawid-skene", "--out", "combined.jsonl")
     ran = judge("jury", voted, "--votes", "said", *out)
     assert ran.code == 0, ran.err
     agreed = judge("agree", voted, "combined.jsonl", "--json")

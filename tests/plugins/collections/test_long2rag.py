@@ -251,12 +251,12 @@ def test_a_question_whose_documents_hold_no_key_point_stays_without_one(built, s
 
 
 def test_a_higher_threshold_keeps_fewer_seeds_without_a_call(server, built, seeds):
-    assert built(seeds, **{"long2rag.least": 3})["statistics"]["seeds"]["kept"] == 3
+    assert built(seeds, **{"long2rag.min_points": 3})["statistics"]["seeds"]["kept"] == 3
     n = len(server.requests)
     manifest = built(seeds)
     assert manifest["statistics"]["seeds"]["kept"] == 2
     assert manifest["counts"] == {"seed questions with fewer than 4 points": 1}
-    assert built(seeds, **{"long2rag.least": 5})["statistics"]["seeds"]["kept"] == 0
+    assert built(seeds, **{"long2rag.min_points": 5})["statistics"]["seeds"]["kept"] == 0
     assert len(server.requests) == n
 
 

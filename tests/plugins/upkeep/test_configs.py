@@ -38,8 +38,8 @@ def test_an_exported_config_has_every_setting(judge):
     assert data["program"] == ["nuggets"]
     assert data["models"]["default"]["model"] == "openai/gpt-4o"
     assert data["models"]["default"]["retries"] == 4
-    numbers = {"min_grade": 1, "most": 30, "keep": 20}  # arXiv:2411.09607
-    assert data["nuggets"] == {"how": "window", "start": "none", "fill": False, **numbers}
+    numbers = {"min_grade": 1, "max_nuggets": 30, "keep": 20}  # arXiv:2411.09607
+    assert data["nuggets"] == {"method": "window", "start": "none", "fill": False, **numbers}
 
 
 def test_an_exported_config_keeps_what_is_left_to_the_endpoint(judge, tmp_path):

@@ -64,11 +64,11 @@ def jury_report(**difference):
         "n_labelled": 1200,
         "n_off_scale": 0,
         "n_adjudicated": 0,
-        "how": "median",
+        "method": "median",
         "objective": "quadratic",
-        "ways": [
-            {**way, **chosen, "less_chosen": None},
-            {**way, "name": "median", "value": row(0.45, 0.41, 0.49), "less_chosen": difference},
+        "methods": [
+            {**way, **chosen, "minus_chosen": None},
+            {**way, "name": "median", "value": row(0.45, 0.41, 0.49), "minus_chosen": difference},
         ],
     }
 

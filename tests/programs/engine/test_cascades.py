@@ -137,7 +137,7 @@ def test_what_a_limit_stopped_is_not_left_to_people(config):
         {"threshold": 0.5},
         {"stages": [FIRST, "strong", "people"]},
         {"stages": [FIRST, "a"]},
-        {"stages": [{"judge": {"jury": {"members": ["a", "b"], "how": "vote"}}}, "strong"]},
+        {"stages": [{"judge": {"jury": {"members": ["a", "b"], "method": "vote"}}}, "strong"]},
     ],
 )
 def test_whatever_could_change_a_label_is_in_its_identity(config, change):
@@ -238,7 +238,7 @@ def test_a_threshold_on_what_the_first_stage_lacks_is_refused_with_what_to_do(
 
 # A jury in a config: a run as of any judge, with a vote of each member in its rows.
 MODELS = ("a", "b", "c", "d")
-JURY = {"members": ["a", "b", "c"], "how": "median"}
+JURY = {"members": ["a", "b", "c"], "method": "median"}
 
 
 @pytest.fixture
@@ -295,7 +295,7 @@ def _asked(request):
 @pytest.mark.parametrize(
     "change",
     [
-        {"how": "vote"},
+        {"method": "vote"},
         {"quorum": 3},
         {"ties": "worst"},
         {"adjudicator": "d"},
@@ -363,7 +363,7 @@ def test_a_dry_run_counts_every_member_and_the_adjudicator_on_each_item(
 
 def test_members_may_be_replicates_with_a_temperature(juries_config, juries_server):
     members = [{"model": "a", "replicates": 3, "temperature": 0.7}]
-    result = nj.run(juries_config({"members": members, "how": "vote"}))
+    result = nj.run(juries_config({"members": members, "method": "vote"}))
     votes = next(row["votes"] for row in rows(result.folder, "support.jsonl") if row["citation"])
     assert list(votes) == ["a-1", "a-2", "a-3"]
     assert {request.body["temperature"] for request in juries_server.requests} == {0.7}
@@ -399,7 +399,7 @@ def test_recorded_members_need_no_model(tmp_path):
     prompt = RelevanceJudge(model="lexical").prompt("judge")
     given = {
         "program": "items", "items.judge": "relevance", "data.items": tmp_path / "items.jsonl",
-        "judges.relevance.jury": {"members": list(grades_by_member), "how": "mean"},
+        "judges.relevance.jury": {"members": list(grades_by_member), "method": "mean"},
         "run.out": tmp_path / "out",
     }  # fmt: skip
     for name, grades in grades_by_member.items():
@@ -432,7 +432,10 @@ def test_recorded_members_need_no_model(tmp_path):
         ({"members": ["a", "a"]}, "two members are called 'a'; give the member a `name`"),
         ({"members": ["a", "z"]}, "z: no model 'z'; there is default, a, b, c, d"),
         ({"members": ["a", "b"], "quorum": 3}, "quorum: it is 3, there are 2 members"),
-        ({"members": ["a", "b"], "how": "dawid_skene"}, "how: Input should be 'vote', 'median'"),
+        (
+            {"members": ["a", "b"], "method": "dawid_skene"},
+            "method: Input should be 'vote', 'median'",
+        ),
         ({"members": ["a", {"model": "b", "window": 2}]}, "window: wanted of the judge"),
     ],
 )

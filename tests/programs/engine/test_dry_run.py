@@ -171,7 +171,7 @@ def collection(tmp_path):
 def test_nuggets_ask_as_forecast_also_where_the_lexical_judge_makes_few(
     server, config_of, tmp_path
 ):
-    more = {"nuggets.most": 25, "nuggets.keep": 12, "judges.assigner.window": 5}
+    more = {"nuggets.max_nuggets": 25, "nuggets.keep": 12, "judges.assigner.window": 5}
     config = config_of(**collection(tmp_path), **more)
     forecast = plan(config)
     assert calls(forecast) == {

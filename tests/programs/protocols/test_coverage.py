@@ -462,7 +462,7 @@ def run(folder: Path, model: Any = "lexical", **settings: Any) -> nj.Result:
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     given = {
-        "program": ["coverage"], "questions.how": "research",
+        "program": ["coverage"], "questions.method": "research",
         "data.topics": folder / "topics.jsonl", "data.passages": [folder / "passages.jsonl"],
         "data.retrieval": [str(folder / "a.run")], "run.out": folder / "out", "run.cache": False,
     }  # fmt: skip

@@ -242,7 +242,7 @@ def test_a_dead_member_of_a_jury_is_said(tmp_path):
     says = {"a": lambda asked: {"verdict": ("none", "full")[len(asked["sentence"]) % 2]}}
     says["dead"] = lambda asked: {"verdict": "none"}
     with models_that_say(says) as server:
-        jury = {"members": ["a", "dead"], "how": "median"}
+        jury = {"members": ["a", "dead"], "method": "median"}
         config = demo_of(server, tmp_path, {"program": "support", "judges.support.jury": jury})
         result, said = said_by(lambda: nj.run(config))
     n = sum(result.manifest["labels"]["support.dead"].values())
