@@ -381,7 +381,7 @@ def _curve_notes(report: _Report) -> Iterator[str]:
 def _cascade_notes(report: _Report) -> Iterator[str]:
     """Who judges first, and how well its confidence separates right from wrong."""
     first: Sequence[str] = report["first"]
-    several = f"{report['how']} of {len(first)}: " if len(first) > 1 else ""
+    several = f"{report['method']} of {len(first)}: " if len(first) > 1 else ""
     is_right = "the same label" if report["cut"] is None else f"the same side of {report['cut']}"
     yield (
         f"First: {several}{', '.join(first)}; {report['right']:.1%} right ({is_right} as people, "
@@ -499,7 +499,7 @@ def _members(report: _Report) -> Table:
     if not has_objective and "value" in used:
         used.remove("value")
     rows = [Row([row[name] for name in used]) for row in members]
-    about = f"{count(report['n_items'], 'item')}, jury: {report['how']}"
+    about = f"{count(report['n_items'], 'item')}, jury: {report['method']}"
     return Table("Members", [columns[name] for name in used], rows, about)
 
 
