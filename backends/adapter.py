@@ -86,7 +86,8 @@ def _fence_line(line: bytes) -> bytes:
 def read_message_data(message: str) -> dict[str, Any]:
     r"""The settings and the data of a user message that the adapter wrote.
 
-    >>> read_message_data('<settings>\n{"limit":3}\n</settings>\n<data>\n{"text":"a"}\n</data>\nReply.')
+    >>> text = '<settings>\n{"limit":3}\n</settings>\n<data>\n{"text":"a"}\n</data>\nReply.'
+    >>> read_message_data(text)
     {'limit': 3, 'text': 'a'}
     """
     found: dict[str, Any] = {}
