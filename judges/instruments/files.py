@@ -1,10 +1,11 @@
-"""Prompt files: ours, and those of nuggetizer and UMBRELA as they are, read with their lines."""
+"""Prompt files: ours, and templates of other projects as they are, read with their lines."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -93,46 +94,28 @@ class Definition(Row):
         return self
 
 
-class ToolTemplate(Row):
-    """A template file of nuggetizer or UMBRELA, by its keys; `method` is theirs and not used."""
-
-    prefix_user: Text
-    system_message: StrictStr = ""
-    method: StrictStr = ""
+GROUP = "nuggetjudge.templates"  # of entry points: NAME = "module:object", a Dialect
 
 
-# What the placeholders of these tools are called here: the first that a judge has.
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "query": ("question",),
-    "context": ("answer", "passages", "passage"),
-    "passage": ("passage", "context"),
-    "num_nuggets": ("n_nuggets",),
-    "nuggets_length": ("n_nuggets",),
-    "creator_max_nuggets": ("limit",),
-}
-TOOL_LISTS: Mapping[str, ListStyle] = {"passages": "bracketed"}  # any other: python
-# Where a grade stands in replies to UMBRELA's prompts; the names of umbrela's own reader.
-GRADE_NAMES = ("o", "overall_score", "overall", "overall score", "final score", "final_score",
-               "score", "o_score")  # fmt: skip
-TOOL_GRADE = ReplyForm(
-    form="label",
-    after=(
-        *(f"{mark}{name}{mark}:" for name in GRADE_NAMES for mark in ('"', "'")),
-        *("o:", "(o):", "final score:", "relevance category:", "relevance category is"),
-    ),
-    last_line=True,
-)
-TOOL_LIST = ReplyForm(form="list")
+@dataclass(frozen=True)
+class Dialect:
+    """How another project writes its prompt templates.
 
+    Attributes:
+        read: the prompt in a file, by its path, text, and, of YAML, settings with their lines; None
+            for a file that is not of this dialect. Raises InputError for a broken one.
+        keys: its own names of `user` and `system`.
+        aliases: what placeholders name: the first of these inputs that a judge has.
+        lists: how it writes lists, by input; any other as Python does.
+        label_reply: how a reply with one label is read. list_reply: one with several, or texts.
+    """
 
-def defined_by_tool(template: ToolTemplate) -> Definition:
-    """The tool's own file as a prompt file; how its reply is read depends on the judge."""
-    return Definition.model_construct(
-        system=template.system_message or None, user=template.prefix_user
-    )
-
-
-_TOOL_KEYS = {"user": "prefix_user", "system": "system_message"}
+    read: Callable[[Path, str, Mapping[str, Any], Mapping[Keys, int]], Definition | None]
+    keys: Mapping[str, str]
+    aliases: Mapping[str, tuple[str, ...]]
+    lists: Mapping[str, ListStyle]
+    label_reply: ReplyForm
+    list_reply: ReplyForm
 
 
 @dataclass(frozen=True)
@@ -143,6 +126,7 @@ class Instrument:
         path: of the prompt file. template: of the tool's file that it names, or is itself; None:
             all words are its own.
         sha256: of the content of these files.
+        dialect: of `template`.
         lines: of the settings in `path`. tool_lines: of those in `template`.
     """
 
@@ -150,6 +134,7 @@ class Instrument:
     definition: Definition
     sha256: str
     template: Path | None = None
+    dialect: Dialect | None = None
     lines: Mapping[Keys, int] = field(default_factory=dict, repr=False)
     tool_lines: Mapping[Keys, int] = field(default_factory=dict, repr=False)
 
@@ -162,50 +147,47 @@ class Instrument:
         """An error with the line of a setting, named with dots, and with that within its text."""
         keys = tuple(at.split("."))
         within = "" if line is None else f"line {line}: "
-        if self.template is None or keys in self.lines or keys[0] not in _TOOL_KEYS:
+        names = self.dialect.keys if self.dialect is not None else {}
+        if self.template is None or keys in self.lines or keys[0] not in names:
             return InputError(f"{self.path}:{find_line(keys, self.lines)}: {at}: {within}{what}")
         if not self.tool_lines:  # the file is the text
             return InputError(f"{self.template}:{line or 1}: {what}")
-        name = _TOOL_KEYS[at]
+        name = names[at]
         where = f"{self.template}:{find_line((name,), self.tool_lines)}: {name}"
         return InputError(f"{where}: {within}{what}")
 
 
 def read_instrument(path: Path) -> Instrument:
-    """Read a prompt file, or a template file of nuggetizer or UMBRELA.
+    """Read a prompt file, or a template of another project whose dialect is installed.
 
-    A `.txt` is a template of UMBRELA; a YAML file with `prefix_user` one of either tool; any other
-    YAML is a prompt file as docs/instruments.md has it. Placeholders are checked when the prompt is
-    given to a judge.
+    A YAML file of no such dialect is a prompt file as docs/instruments.md has it. Placeholders are
+    checked when the prompt is given to a judge.
 
     Raises: InputError with file and line for all that is wrong.
     """
     text = _text_of(path)
+    data: dict[str, Any] = {}
+    lines: Mapping[Keys, int] = {}
+    if path.suffix != ".txt":
+        data, lines = read_settings_text(path, text, "user: and reply:")
+        data = _with_named_labels(data)
+    for entry in entry_points(group=GROUP):
+        dialect: Dialect = entry.load()
+        if (theirs := dialect.read(path, text, data, lines)) is not None:
+            return Instrument(path, theirs, _hash(text), path, dialect, tool_lines=lines)
     if path.suffix == ".txt":
-        return Instrument(path, _bare_template(path, text), _hash(text), path)
-    data, lines = read_settings_text(path, text, "user: and reply:")
-    data = _with_named_labels(data)
-    if "prefix_user" in data:
-        tool = check_settings(ToolTemplate, data, path, lines)
-        return Instrument(path, defined_by_tool(tool), _hash(text), path, tool_lines=lines)
+        raise InputError(f"{path}: no installed package reads such templates, wanted a YAML file")
     definition = check_settings(Definition, data, path, lines)
     if definition.template is None:
         return Instrument(path, definition, _hash(text), lines=lines)
     inner = read_instrument(path.parent / definition.template)
     if inner.template != inner.path:
-        what = f"{inner.path} is a prompt file itself, wanted a file of nuggetizer or UMBRELA"
+        what = f"{inner.path} is a prompt file itself, wanted a template of another project"
         raise InputError(f"{path}:{find_line(('template',), lines)}: template: {what}")
     system = inner.definition.system if definition.system is None else definition.system
     whole = definition.model_copy(update={"user": inner.definition.user, "system": system})
     both = _hash(f"{text}\0{inner.sha256}")
-    return Instrument(path, whole, both, inner.path, lines, inner.tool_lines)
-
-
-def _bare_template(path: Path, text: str) -> Definition:
-    """A template that is text alone, without white space around it, as umbrela reads it."""
-    if not text.strip():
-        raise InputError(f"{path}: the file is empty, wanted a template")
-    return defined_by_tool(ToolTemplate(prefix_user=text.strip()))
+    return Instrument(path, whole, both, inner.path, inner.dialect, lines, inner.tool_lines)
 
 
 def _with_named_labels(data: dict[str, Any]) -> dict[str, Any]:

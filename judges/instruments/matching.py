@@ -11,18 +11,19 @@ from pydantic.fields import FieldInfo
 
 from ...backends.adapter import without
 from ...backends.replies.schema import unwrap
-from .files import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, Instrument, ReplyForm
+from .files import Dialect, Instrument, ReplyForm
 from .replies import Labels, ReplyReader
 from .templates import COUNT, ListStyle, Piece, TemplateError, pieces
 
 _AGAIN = {"asked": "question"}  # inputs that say another one once more
 
 
-def tool_form(signature: type[dspy.Signature], output: str | None) -> ReplyForm:
-    """How a reply to a tool's own template is read: by what the judge makes of it."""
+def tool_form(dialect: Dialect, signature: type[dspy.Signature], output: str | None) -> ReplyForm:
+    """How a reply to another project's template is read: by what the judge makes of it."""
     names = [output] if output is not None else list(signature.output_fields)
     kinds = (signature.output_fields[name].annotation for name in names)
-    return TOOL_LIST if any(get_origin(kind) in (dict, list) for kind in kinds) else TOOL_GRADE
+    is_list = any(get_origin(kind) in (dict, list) for kind in kinds)
+    return dialect.list_reply if is_list else dialect.label_reply
 
 
 def only_output(
@@ -82,8 +83,8 @@ def reply_reader(instrument: Instrument, form: ReplyForm, field: FieldInfo) -> R
 
 def style_of(instrument: Instrument, name: str) -> ListStyle:
     definition = instrument.definition
-    if instrument.template is not None and "lists" not in definition.model_fields_set:
-        return TOOL_LISTS.get(name, "python")
+    if instrument.dialect is not None and "lists" not in definition.model_fields_set:
+        return instrument.dialect.lists.get(name, "python")
     return (
         definition.lists
         if isinstance(definition.lists, str)
@@ -144,8 +145,8 @@ def user_message(
 def _inputs_by_name(instrument: Instrument, inputs: Mapping[str, FieldInfo]) -> dict[str, str]:
     """What can stand in braces, and the input, or the count of one, that it names."""
     input_of = {name: name for name in (*inputs, *(f"{COUNT}{name}" for name in _lists(inputs)))}
-    if instrument.template is not None:
-        for alias, names in ALIASES.items():
+    if instrument.dialect is not None:
+        for alias, names in instrument.dialect.aliases.items():
             if (own := next((name for name in names if name in input_of), None)) is not None:
                 input_of.setdefault(alias, own)
     return input_of

@@ -51,8 +51,8 @@ class OwnWords:
         neither quotes nor gives reasons, unless the reply is its own JSON.
 
         Args:
-            source: a prompt file, or a template file of nuggetizer or UMBRELA. Its `window` becomes
-                the judge's.
+            source: a prompt file, or a template of another project. Its `window` becomes the
+                judge's.
             question: as for `with_instructions`.
 
         Raises: InputError with file and line for what is wrong in the file, or does not fit this

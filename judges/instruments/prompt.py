@@ -55,7 +55,10 @@ class InstrumentPrompt(Prompt):
         baseline: Baseline | None = None,
         scorer: Scorer | None = None,
     ) -> None:
-        form = instrument.definition.reply or tool_form(signature, output)
+        form = instrument.definition.reply
+        if form is None:
+            assert instrument.dialect is not None  # a prompt file of ours has a form of reply
+            form = tool_form(instrument.dialect, signature, output)
         is_own_json = form.form == "json" and not form.field
         own_signature = signature if is_own_json else only_output(instrument, signature, output)
         ReplyFormat.__init__(self, own_signature)

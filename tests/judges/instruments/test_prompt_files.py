@@ -14,6 +14,7 @@ from nuggetjudge.judges import (
     RelevanceJudge,
     SupportJudge,
 )
+from nuggetjudge.judges.instruments.files import read_instrument
 from nuggetjudge.records.reading.problems import InputError
 
 ASSIGNER = """\
@@ -189,6 +190,7 @@ prefix_user: |-
 """
 
 
+@pytest.mark.whole
 def test_a_tools_template_is_known_by_its_keys_and_its_system_message_stays(written):
     judge = NuggetAssigner("lexical").with_prompt(written(TOOL))
     assert judge.prompt("assign").messages(ASKED) == [
@@ -201,6 +203,7 @@ def test_a_tools_template_is_known_by_its_keys_and_its_system_message_stays(writ
     ]
 
 
+@pytest.mark.whole
 def test_a_tools_placeholder_is_the_input_that_the_judge_has(written):
     text = "prefix_user: '{query} {context} {nuggets} {nuggets_length} {creator_max_nuggets}'\n"
     prompt = Nuggetizer("lexical").with_prompt(written(text)).prompt("update")
@@ -211,6 +214,7 @@ def test_a_tools_placeholder_is_the_input_that_the_judge_has(written):
     assert NuggetImportance("lexical").with_prompt(rated).prompt("rate").user(asked) == "1 Q ['a']"
 
 
+@pytest.mark.whole
 def test_a_text_file_is_a_template_without_the_white_space_around_it(written):
     path = written("\n Q {query}\nP {passage}\n\n", "qrel.txt")
     prompt = RelevanceJudge("lexical").with_prompt(path).prompt("judge")
@@ -219,6 +223,7 @@ def test_a_text_file_is_a_template_without_the_white_space_around_it(written):
     ]
 
 
+@pytest.mark.whole
 def test_what_a_template_lacks_is_given_by_a_file_that_names_it(written):
     template = written("E {examples}\nQ {query}\nP {passage}", "qrel.txt")
     judge = RelevanceJudge("lexical")
@@ -258,6 +263,7 @@ def test_a_missing_file_is_named(tmp_path: Path):
         SupportJudge("lexical").with_prompt(tmp_path / "away.yaml")
 
 
+@pytest.mark.whole
 def test_the_example_of_the_page_fits_its_judge(written):
     page = Path(__file__).resolve().parents[3] / "docs" / "instruments.md"
     blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
@@ -273,3 +279,11 @@ def test_the_example_of_the_page_fits_its_judge(written):
     written("{examples} {query} {passage}", "qrel_fewshot_bing.txt")
     prompt = RelevanceJudge("lexical").with_prompt(written(named)).prompt("judge")
     assert prompt.user({"question": "q", "passage": "p"}) == "the examples that you draw\n q p"
+
+
+def test_a_template_of_no_known_project_says_what_is_wanted(tmp_path, monkeypatch):
+    path = tmp_path / "theirs.txt"
+    path.write_text("{question}", encoding="utf-8")
+    monkeypatch.setattr("nuggetjudge.judges.instruments.files.entry_points", lambda group: ())
+    with pytest.raises(InputError, match=r"theirs\.txt: no installed package reads such templates"):
+        read_instrument(path)
