@@ -40,7 +40,7 @@ def open_backend(
 
         assert config.recording is not None  # ModelConfig checks it
         return open_gateway(config, RecordedTransport(config.recording), budget=budget)
-    if not offline and config.way in ("http", "litellm"):
+    if not offline and (config.way == "http" or config.uses_litellm):
         from .http import announce_proxy
 
         announce_proxy(config)
@@ -53,7 +53,7 @@ def open_backend(
 
 
 def open_transport(config: ModelConfig) -> Transport:
-    """What carries the requests of an `http`, `litellm` or `vllm` entry.
+    """What carries the requests of an `http`, `litellm`, `decision` or `vllm` entry.
 
     Raises: EndpointUnusable; InputError if the extra that it needs is not installed.
     """
@@ -61,6 +61,10 @@ def open_transport(config: ModelConfig) -> Transport:
         from .vllm_engine import VllmTransport
 
         return VllmTransport(config)
+    if config.way == "decision":
+        from .decisions import DecisionTransport
+
+        return DecisionTransport(config)
     if config.way == "litellm":
         from .litellm_models import LiteLLMTransport
 

@@ -29,7 +29,7 @@ def get_price(config: ModelConfig) -> Price | None:
         return FREE
     if config.api_base is not None or config.way == "vllm":
         return None
-    row = find_price_row(config.model, config.wire_name) or _row_without_provider(config.model)
+    row = find_price_row(config.model, config.wire_name) or _row_without_provider(config.wire_name)
     each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
     if row is None or None in each:
         return None
@@ -176,7 +176,12 @@ class Kind:
 
 
 def get_reply_limit(config: ModelConfig) -> int | None:
-    """Tokens of a reply that a request of this entry allows; None: it does not say."""
+    """Tokens of a reply that a request of this entry allows; None: it does not say.
+
+    A decision model writes none.
+    """
+    if config.way == "decision":
+        return 0
     further = (config.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens"))
     limits = [n for n in (config.max_tokens, *further) if type(n) is int]
     return max(limits, default=None)
@@ -385,7 +390,8 @@ class Budget:
         use.prompt_tokens += prompt
         use.cached_tokens += reply.cached_tokens
         use.completion_tokens += written
-        if prompt and (written or not (reply.text or reply.refusal)):
+        is_counted = written or kind.max_reply == 0 or not (reply.text or reply.refusal)
+        if prompt and is_counted:
             if kind.price is None:
                 use.n_unpriced += 1
             else:

@@ -49,7 +49,9 @@ def find_price_row(*names: str) -> dict[str, Any] | None:
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
 TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit
+MAX_QUESTIONS = 128  # of a request to a decision model, LiteLLM's limit
 _HTTP_PREFIXES = ("openai/", "hosted_vllm/")
+_DECISION_PREFIXES = ("typesafe/", "openai-decisions/")
 
 # Options of a vLLM engine that are about speed and memory; the others are part of its endpoint_id.
 _SPEED = frozenset(
@@ -82,7 +84,7 @@ _NOWHERE = re.compile(
     r"|(default|extra)_?query|(access|ad|api|auth|bearer|hf|id|refresh|secret|security|session)_?tokens?)"
 )
 
-Engine = Literal["http", "litellm", "vllm", "lexical", "recorded"]
+Engine = Literal["http", "litellm", "decision", "vllm", "lexical", "recorded"]
 
 
 class Price(BaseModel):
@@ -111,8 +113,9 @@ class ModelConfig(BaseModel):
     """One entry of `models:` in a config file; nothing in it is guessed from the model's name.
 
     The prefix of `model` names the way to it: `lexical` (no model), `openai/...` and
-    `hosted_vllm/...` (an OpenAI-compatible endpoint, the light path), anything else LiteLLM. With
-    `engine: vllm` it names weights that this process loads.
+    `hosted_vllm/...` (an OpenAI-compatible endpoint, the light path), `typesafe/...` and
+    `openai-decisions/...` (a decision model), anything else LiteLLM. With `engine: vllm` it names
+    weights that this process loads, with `engine: decision` a decision model at `api_base`.
     """
 
     model_config = ConfigDict(
@@ -125,7 +128,8 @@ class ModelConfig(BaseModel):
 
     model: str = Field(
         min_length=1,
-        description="lexical, openai/NAME, hosted_vllm/NAME, preset:NAME or a LiteLLM name",
+        description="lexical, openai/NAME, hosted_vllm/NAME, typesafe/NAME, preset:NAME or a "
+        "LiteLLM name",
     )
     engine: Engine | None = Field(
         default=None, description="overrides what the prefix of model says"
@@ -216,7 +220,9 @@ class ModelConfig(BaseModel):
     def _has_an_endpoint(self) -> ModelConfig:
         if self.way == "http" and not self.api_base and not self.model.startswith("openai/"):
             raise ValueError(f"model {self.model!r} needs api_base, the URL that ends in /v1")
-        if self.way == "litellm" and "/" not in self.model:
+        if self.way == "decision" and self.model.startswith("hosted_vllm/") and not self.api_base:
+            raise ValueError(f"model {self.model!r} needs api_base, the URL that ends in /v1")
+        if self.way in ("litellm", "decision") and "/" not in self.model:
             raise ValueError(f"model {self.model!r} names no provider{_meant(self.model)}")
         if self.way == "recorded" and self.recording is None:
             raise ValueError("engine: recorded needs recording, a JSONL file of replies")
@@ -247,6 +253,8 @@ class ModelConfig(BaseModel):
             return self.engine
         if self.model == "lexical":
             return "lexical"
+        if self.model.startswith(_DECISION_PREFIXES):
+            return "decision"
         return "http" if self.model.startswith(_HTTP_PREFIXES) else "litellm"
 
     @property
@@ -262,7 +270,7 @@ class ModelConfig(BaseModel):
     @property
     def provider(self) -> str:
         """What LiteLLM's environment variables for this model begin with, as OPENAI."""
-        return self.model.split("/")[0].upper().replace("-", "_")
+        return self._litellm_name.split("/")[0].upper().replace("-", "_")
 
     @property
     def base_url(self) -> str | None:
@@ -285,7 +293,21 @@ class ModelConfig(BaseModel):
             for prefix in _HTTP_PREFIXES:
                 if self.model.startswith(prefix):
                     return self.model.removeprefix(prefix)
-        return self.model
+        return self._litellm_name
+
+    @property
+    def _litellm_name(self) -> str:
+        return self.model.replace("openai-decisions/", "openai/", 1)
+
+    @property
+    def uses_litellm(self) -> bool:
+        """Whether LiteLLM sends its requests, with the provider's own variables for keys."""
+        return self.way in ("litellm", "decision")
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether its replies hold the probability of each label."""
+        return self.way == "decision" or self.top_logprobs is not None
 
     @property
     def top_logprobs(self) -> int | None:

@@ -476,8 +476,16 @@ class Gateway:
         if wire is None:
             if len(self._wires) >= MAX_WIRES:
                 self._wires.clear()
-            wire = self._wires[name] = Wire(self.config, prompt, name[1])
+            wire = self._wires[name] = _make_wire(self.config, prompt, name[1])
         return wire
+
+
+def _make_wire(config: ModelConfig, prompt: Prompt, shape: Shape) -> Wire:
+    if config.way != "decision":
+        return Wire(config, prompt, shape)
+    from .decisions import DecisionWire
+
+    return DecisionWire(config, prompt, shape)
 
 
 async def _send_again(transport: Transport, job: _Job) -> Completion:

@@ -148,7 +148,7 @@ def is_this_machine(host: str) -> bool:
 def announce_proxy(config: ModelConfig) -> None:
     """Say which proxy gets the requests of a model, once for each in this process."""
     url = get_url(config)
-    name, address = _proxy_variable(url, is_litellm=config.way == "litellm")
+    name, address = _proxy_variable(url, is_litellm=config.uses_litellm)
     if not address:
         return
     host = urlsplit(url).netloc if config.base_url else config.model

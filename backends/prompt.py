@@ -67,12 +67,12 @@ class Prompt(ReplyFormat):
         self.scorer = scorer
         self.input_names = tuple(signature.input_fields)
         self.optional = defaults(signature)
-        self._signature, self._demos = signature, [dict(demo) for demo in demos]
+        self.signature, self.demos = signature, [dict(demo) for demo in demos]
         self._lacking: dict[tuple[str, ...], Prompt] = {}
         self._settings, self._data = split_settings(signature)
         required = (*self._settings[:1], *self._data[:1], *self.optional)
         probe = {name: _PROBE for name in self.input_names if name in required}
-        written = JudgeAdapter().format(signature, self._demos, probe)
+        written = JudgeAdapter().format(signature, self.demos, probe)
         self.fixed: list[dict[str, str]] = written[:-1]
         if written[-1]["content"] != self._message(probe):
             raise AssertionError("JudgeAdapter no longer writes the user message as fenced data")
@@ -86,8 +86,8 @@ class Prompt(ReplyFormat):
         if not lacking:
             return self
         if (reduced := self._lacking.get(lacking)) is None:
-            signature = without(self._signature, lacking)
-            reduced = Prompt(signature, self._demos, self.baseline, self.scorer)
+            signature = without(self.signature, lacking)
+            reduced = Prompt(signature, self.demos, self.baseline, self.scorer)
             self._lacking[lacking] = reduced
         return reduced
 

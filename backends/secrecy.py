@@ -15,7 +15,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
         name: (f"{name}_API_KEY",)
         for name in (
             *("AI21", "CEREBRAS", "CODESTRAL", "DEEPINFRA", "DEEPSEEK", "GROQ", "MISTRAL"),
-            *("MOONSHOT", "NEBIUS", "NOVITA", "NVIDIA_NIM", "OPENAI", "XAI"),
+            *("MOONSHOT", "NEBIUS", "NOVITA", "NVIDIA_NIM", "OPENAI", "TYPESAFE", "XAI"),
         )
     },
     "ANTHROPIC": (
@@ -80,8 +80,8 @@ def check_keys(models: Iterable[ModelConfig]) -> None:
 
 def _missing(model: ModelConfig) -> str:
     """What a model lacks, in a line; "" if nothing is known to be missing."""
-    is_azure = model.way == "litellm" and model.provider == "AZURE"
-    if model.way not in ("http", "litellm"):
+    is_azure = model.uses_litellm and model.provider == "AZURE"
+    if model.way != "http" and not model.uses_litellm:
         return ""
     if is_azure and not model.api_base:
         return f"model {model.model!r}: set the model's api_base, the URL of your Azure resource"
@@ -107,7 +107,7 @@ def find_secrets(config: ModelConfig) -> Secrets:
             keys.append(key.get_secret_value())
     except KeyError:
         pass  # not set, so there is nothing to hide
-    if config.way == "litellm":
+    if config.uses_litellm:
         names = _KEYS.get(config.provider, (f"{config.provider}_API_KEY",))
         keys += (os.environ.get(name, "").strip() for name in names)
     return Secrets(keys)

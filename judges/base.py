@@ -235,7 +235,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         """Whether scores come from the log-probabilities of the model's tokens."""
         if self.backend is None or self.own_words == "prompt":
             return False
-        return self.backend.config.top_logprobs is not None
+        return self.backend.config.gives_probabilities
 
     @property
     def model_name(self) -> str:

@@ -13,7 +13,7 @@ from ..backends.errors import JudgeError
 from ..backends.gateway import Reply
 from ..backends.loop import task_group
 from ..backends.prompt import Scorer
-from ..records.judgements import Evidence, Provenance, Unjudged
+from ..records.judgements import Evidence, Provenance, Reason, Unjudged
 from .explaining import ExplainingJudge
 from .in_dspy import Field, Fit, JudgeMetric
 from .verdicts import Listed, Verdict, label_alone
@@ -84,8 +84,27 @@ class ItemJudge(ExplainingJudge):
     async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
-        """Judge as `verdicts` does, and return the provenance of each call, several for a jury."""
-        verdicts, call = await self.verdicts(items, topic_id)
+        """Judge as `verdicts` does, and return the provenance of each call, several for a jury.
+
+        A decision model answers each question by itself. Where one answer fails, the others are
+        asked for again without it, and its item alone is Unjudged.
+        """
+        try:
+            verdicts, call = await self.verdicts(items, topic_id)
+        except JudgeError as error:
+            if len(items) == 1 or not self._answers_apart(error):
+                raise
+            half = len(items) // 2
+            parts: list[Verdict | Unjudged] = []
+            calls: tuple[Provenance, ...] = ()
+            for part in (items[:half], items[half:]):
+                try:
+                    found, made = await self.judge_items(part, topic_id)
+                except JudgeError as fault:
+                    parts += [Unjudged(fault.reason, fault.detail, fault.raw)] * len(part)
+                else:
+                    parts, calls = parts + found, calls + made
+            return parts, calls
         return verdicts, (call,)
 
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:
@@ -100,6 +119,10 @@ class ItemJudge(ExplainingJudge):
                 require_verdict(each, f"item {start + i}: ") for i, each in enumerate(batch, 1)
             )
         return verdicts
+
+    def _answers_apart(self, error: JudgeError) -> bool:
+        is_apart = self.backend is not None and self.backend.config.way == "decision"
+        return is_apart and error.reason in (Reason.REFUSED, Reason.UNPARSEABLE)
 
     @property
     def most_calls(self) -> int:

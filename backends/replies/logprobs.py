@@ -112,6 +112,30 @@ def weigh_labels(
     )
 
 
+def spell_tokens(text: str, chances: Mapping[LabelPath, Mapping[str, float]]) -> list[Token]:
+    """A reply as tokens that hold these probabilities, from which `weigh_labels` reads them again.
+
+    Args:
+        text: JSON, with a label at each path. chances: by path, the probability of each label.
+
+    >>> paths = {("label",): {"yes": '"yes"', "no": '"no"'}}
+    >>> tokens = spell_tokens('{"label":"yes"}', {("label",): {"yes": 0.75, "no": 0.25}})
+    >>> weigh_labels('{"label":"yes"}', tokens, paths)[0]
+    {'label': {'yes': 0.75, 'no': 0.25}}
+    """
+    tokens: list[Token] = []
+    done = 0
+    for path, start in _values(text):
+        tokens.append((_plain(text[done:start].encode()), {}))
+        written = next(match[0] for match in [_PIECE.match(text, start)] if match)
+        is_text = written.startswith('"')
+        shares = chances[path].items()
+        forms = {_plain(orjson.dumps(label if is_text else int(label))): p for label, p in shares}
+        tokens.append((_plain(written.encode()), forms))
+        done = start + len(written)
+    return [*tokens, (_plain(text[done:].encode()), {})]
+
+
 def _put(values: dict[str, Any], path: LabelPath, value: Any) -> None:
     if len(path) == 1:
         values[path[0]] = value

@@ -183,9 +183,13 @@ class _Measuring(LexicalBackend):
                 reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
-        record_answer(
-            prompt, inputs, replicate, WHERE, self._sizes().add(prompt, inputs, reply.values)
-        )
+        if self.config.way == "decision":
+            from ...backends.decisions import make_request
+
+            tokens = self._sizes().add_request(make_request(self.config, prompt, inputs))
+        else:
+            tokens = self._sizes().add(prompt, inputs, reply.values)
+        record_answer(prompt, inputs, replicate, WHERE, tokens)
         return reply
 
 

@@ -14,7 +14,7 @@ from ...backends import open_backend
 from ...backends.batch.ledger import Batches
 from ...backends.budget import Budget, get_price
 from ...backends.cache import FOLDER, ReplyCache, RunReplies
-from ...backends.config import ModelConfig
+from ...backends.config import MAX_QUESTIONS, ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.secrecy import check_keys
 from ...judges.base import Judge
@@ -75,7 +75,7 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
     sure = [j for j in judges if not any(getattr(config.data, n) for n in list_sparing_inputs(j))]
     models = dict(entry for judge in sure for entry in config.get_models(judge)).values()
     check_keys(models)
-    if asked := [model for model in models if model.way in ("http", "litellm")]:
+    if asked := [model for model in models if model.way == "http" or model.uses_litellm]:
         from ...backends.http import announce_proxy  # with aiohttp
 
         for model in asked:
@@ -387,8 +387,14 @@ _OF_ITS_OWN_PROMPT = ("evidence", "reasoning", "demonstrations")
 
 
 def get_window(name: JudgeName, config: Config) -> int | None:
-    """Things in a call, by the config or a prompt file. Raises: InputError if they differ."""
+    """Things in a call, by the config or a prompt file. Raises: InputError if they differ.
+
+    A decision model is asked about as many as its request takes: it reads their text once.
+    """
     window, path = config.judge(name).window, config.judge(name).prompt
+    if window is None and config.get_model(name)[1].way == "decision":
+        known = find_judge(name)
+        window = MAX_QUESTIONS if known is not None and known.is_windowed else None
     if path is None:
         return window
     instrument = read_instrument(path)

@@ -293,7 +293,7 @@ class Session:
             self._failed += journal.failed
             entries = [self.config.model(alias) for alias in aliases]
             limit = max((entry.max_tokens or 0 for entry in entries), default=0)
-            wants = any(entry.logprobs and entry.way != "lexical" for entry in entries)
+            wants = any(entry.gives_probabilities and entry.way != "lexical" for entry in entries)
             yield Outcomes(stage, journal, results, identity, limit, wants)
         finally:
             journal.close()

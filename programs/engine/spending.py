@@ -250,6 +250,12 @@ class PromptSizes:
         self._before[prompt] = user
         return tokens
 
+    def add_request(self, body: bytes) -> tuple[int, int]:
+        """One more request to a model that writes nothing; its tokens, and those of the reply."""
+        self.calls += 1
+        self.prompt_tokens += len(body) // CHARS_PER_TOKEN
+        return len(body) // CHARS_PER_TOKEN, 0
+
 
 def make_estimate(
     config: Config, judge: JudgeName, prompts: PromptSizes, shown: str | None = None

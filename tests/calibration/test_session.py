@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from graded_labels import support_rows, write_csv
 from json_lines import write_rows
+from mock_decisions import DecisionServer
 from mock_faults import Refusal
 from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
+from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.session import read_scale
 from nuggetjudge.calibration.settings import make_settings
 from nuggetjudge.judges import SupportJudge, read_judge_file
@@ -102,6 +104,32 @@ def test_probabilities_of_a_model_are_what_is_fitted(labels, model, server):
     scores = result.report["probabilities"]
     assert scores.keys() == {"before", "after"}
     assert scores["after"]["log_loss"] < scores["before"]["log_loss"]
+
+
+# A lenient decision model: full is the likeliest label of every item, and most so where it is true.
+LENIENT = {
+    "none": {"none": 0.35, "partial": 0.25, "full": 0.40},
+    "partial": {"none": 0.10, "partial": 0.42, "full": 0.48},
+    "full": {"none": 0.05, "partial": 0.15, "full": 0.80},
+}
+
+
+def test_a_decision_model_is_fitted_by_its_probabilities(labels, tmp_path):
+    truth = {(row["sentence"], row["passage"]): row["label"] for row in ROWS}
+
+    def decide(state, question, wanted):
+        return LENIENT[truth[state["data"]["sentence"], state["data"]["passage"]]]
+
+    out = tmp_path / "judge.json"
+    with DecisionServer(decide) as server:
+        entry = {"model": "hosted_vllm/m", "engine": "decision", "api_base": server.base_url}
+        result = nj.calibrate(labels, "support", "ordinal", model=entry, cache=False, out=out)
+        kappa = result.report["figures"]["kappa"]
+        assert (kappa["before"]["value"], kappa["after"]["value"]) == (0, 1)
+        fitted = SupportJudge(ModelConfig(**entry)).fitted(read_judge_file(out))
+        for row in ROWS[:6]:
+            verdict = fitted(sentence=row["sentence"], passage=row["passage"])
+            assert verdict.label == row["label"]
 
 
 def test_labels_that_came_without_their_probabilities_are_counted(
