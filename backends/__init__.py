@@ -62,7 +62,7 @@ def open_transport(config: ModelConfig) -> Transport:
 
         return VllmTransport(config)
     if config.way == "decision":
-        from .decisions import DecisionTransport
+        from .litellm_models import DecisionTransport
 
         return DecisionTransport(config)
     if config.way == "litellm":

@@ -11,26 +11,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import orjson
 
 from ..records.judgements import Reason
-from .adapter import data_of
-from .config import MAX_QUESTIONS, ModelConfig
-from .errors import EndpointError, EndpointRefused, EndpointUnusable
-from .gateway import Completion
-from .http import read_count
-from .litellm_models import LiteLLMTransport
+from .adapter import read_message_data
+from .config import ModelConfig
+from .errors import EndpointRefused, EndpointUnusable
 from .prompt import NOTHING, Optional, Prompt, Wire
-from .replies.logprobs import LabelPath, find_label_paths, spell_tokens
+from .replies.logprobs import LabelPath, find_label_paths
 from .replies.schema import Shape, get_key_source, get_meanings
 
 MAX_LEVELS = 10  # of a score question; a longer scale is a choice
-MAX_SUM_ERROR = 0.01  # of the probabilities of a question, whose sum is 1
 
 
 class DecisionWire(Wire):
@@ -68,7 +62,7 @@ class DecisionWire(Wire):
         """
         if turns:
             raise EndpointRefused(Reason.ERROR, "a decision model is asked once")
-        inputs = data_of(orjson.loads(b'"' + user + b'"'))
+        inputs = read_message_data(orjson.loads(b'"' + user + b'"'))
         outputs = self._prompt.signature.output_fields
         listed = {get_key_source(field) for field in outputs.values()}
         data = {name: value for name, value in inputs.items() if name not in listed}
@@ -88,7 +82,9 @@ class DecisionWire(Wire):
 def make_request(config: ModelConfig, prompt: Prompt, inputs: Mapping[str, Any]) -> bytes:
     """The request for one call of a judge, as DecisionWire writes it."""
     prompt = prompt.of(inputs)
-    return DecisionWire(config, prompt, prompt.shape(inputs)).body(prompt.escaped(inputs))
+    return DecisionWire(config, prompt, prompt.shape(inputs)).body(
+        prompt.escape_last_message(inputs)
+    )
 
 
 def _find_parts(schema: Mapping[str, Any]) -> Iterator[tuple[LabelPath, Mapping[str, Any]]]:
@@ -139,69 +135,3 @@ def _write_criteria(prompt: Prompt, output: str, part: Mapping[str, Any]) -> dic
     if values == list(range(len(values))) and len(values) <= MAX_LEVELS:
         return {"type": "score", "criteria": [meanings.get(str(v)) or str(v) for v in values]}
     return {"type": "choice", "criteria": {str(v): meanings.get(str(v)) for v in values}}
-
-
-class DecisionTransport(LiteLLMTransport):
-    """Sends typed questions by `litellm.asystemone`, which knows each provider's form.
-
-    The text of a completion is the judge's reply with the chosen labels; its tokens hold the
-    probabilities of all labels, as those of a chat model do.
-    """
-
-    async def send(self, body: bytes) -> Completion:
-        """One request, or several where there are more questions than one may have.
-
-        Raises: EndpointUnusable; EndpointError, also for answers that cannot be true: a question
-            without an answer, a label that was not asked for, probabilities that do not sum to 1.
-        """
-        request = orjson.loads(body)
-        questions = iter(request.pop("questions").items())
-        chances: dict[LabelPath, dict[str, float]] = {}
-        values: dict[str, Any] = {}
-        model, n_tokens, n_cached = "", 0, 0
-        while batch := dict(islice(questions, MAX_QUESTIONS)):
-            try:
-                reply = await self._litellm.asystemone(**request, questions=batch, **self._extra)
-            except Exception as error:  # LiteLLM raises its providers' errors too
-                raise self._failure(error) from None
-            model = reply.model or ""
-            n_tokens += read_count(getattr(reply.usage, "input_tokens", 0))
-            n_cached += read_count(getattr(reply.usage, "cached_tokens", 0))
-            for name, question in batch.items():
-                label, shares = _read_answer(name, question, reply.answers.get(name))
-                path = tuple(name.split(".", 1))
-                chances[path] = shares
-                holder = values.setdefault(path[0], {}) if len(path) > 1 else values
-                holder[path[-1]] = int(label) if label.isdecimal() else label
-        text = orjson.dumps(values).decode()
-        return Completion(
-            text, "stop", "", model, n_tokens, n_cached, 0, spell_tokens(text, chances)
-        )
-
-
-def _read_answer(
-    name: str, question: Mapping[str, Any], answer: Any
-) -> tuple[str, dict[str, float]]:
-    """The label of an answer and the probability of each. Raises: EndpointError for a lie."""
-    if answer is None:
-        raise _spoil(f"question {name!r} was refused, or not answered", Reason.REFUSED)
-    if question["type"] != answer.type:
-        raise _spoil(f"question {name!r} is a {question['type']}, its answer a {answer.type}")
-    labels = [str(i) for i in range(len(question["criteria"]))]
-    if answer.type == "choice":
-        labels = list(question["criteria"])
-    given = dict(answer.probabilities)
-    for label in [*given, *([answer.choice] if answer.type == "choice" else [])]:
-        if label not in labels:
-            raise _spoil(f"question {name!r}: label {label[:80]!r} was not asked for")
-    shares = {label: float(given.get(label, 0.0)) for label in labels}
-    total = math.fsum(shares.values())
-    if not all(0 <= p <= 1 for p in shares.values()) or abs(total - 1) > MAX_SUM_ERROR:
-        raise _spoil(f"question {name!r}: probabilities sum to {total:.3f}, wanted 1")
-    best = answer.choice if answer.type == "choice" else max(labels, key=shares.__getitem__)
-    return best, {label: share / total for label, share in shares.items()}
-
-
-def _spoil(detail: str, reason: Reason = Reason.UNPARSEABLE) -> EndpointError:
-    """The fault of a reply that came and was paid for: retrying will not help."""
-    return EndpointError(detail, retryable=False, reason=reason, billed=0, is_general=False)

@@ -1,18 +1,21 @@
-"""Any provider that LiteLLM reaches and that has no OpenAI-compatible endpoint of its own."""
+"""Any provider that LiteLLM reaches: chat models without an OpenAI-compatible endpoint of their
+own, and decision models."""
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import orjson
 
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError
-from .config import ModelConfig
+from .config import MAX_QUESTIONS, ModelConfig
 from .errors import SETTINGS, EndpointError, EndpointUnusable, find_refused_part
 from .gateway import Completion
 from .http import (
@@ -25,7 +28,7 @@ from .http import (
     read_seconds,
     report_too_long,
 )
-from .replies.logprobs import Token, read_tokens
+from .replies.logprobs import LabelPath, Token, read_tokens, spell_tokens
 from .replies.text import THINK
 from .secrecy import check_keys, find_secrets
 
@@ -131,6 +134,75 @@ class LiteLLMTransport:
     def _clean(self, error: Exception) -> str:
         text = self._secrets.blank(f"{type(error).__name__}: {error}")
         return text.split("\n")[0][:300]
+
+
+MAX_SUM_ERROR = 0.01  # of the probabilities of a question, whose sum is 1
+
+
+class DecisionTransport(LiteLLMTransport):
+    """Sends typed questions by `litellm.asystemone`, which knows each provider's form.
+
+    The text of a completion is the judge's reply with the chosen labels; its tokens hold the
+    probabilities of all labels, as those of a chat model do.
+    """
+
+    async def send(self, body: bytes) -> Completion:
+        """One request, or several where there are more questions than one may have.
+
+        Raises: EndpointUnusable; EndpointError, also for answers that cannot be true: a question
+            without an answer, a label that was not asked for, probabilities that do not sum to 1.
+        """
+        request = orjson.loads(body)
+        questions = iter(request.pop("questions").items())
+        chances: dict[LabelPath, dict[str, float]] = {}
+        values: dict[str, Any] = {}
+        model, n_tokens, n_cached = "", 0, 0
+        while batch := dict(islice(questions, MAX_QUESTIONS)):
+            try:
+                reply = await self._litellm.asystemone(**request, questions=batch, **self._extra)
+            except Exception as error:  # LiteLLM raises its providers' errors too
+                raise self._failure(error) from None
+            model = reply.model or ""
+            n_tokens += read_count(getattr(reply.usage, "input_tokens", 0))
+            n_cached += read_count(getattr(reply.usage, "cached_tokens", 0))
+            for name, question in batch.items():
+                label, shares = _read_answer(name, question, reply.answers.get(name))
+                path = tuple(name.split(".", 1))
+                chances[path] = shares
+                holder = values.setdefault(path[0], {}) if len(path) > 1 else values
+                holder[path[-1]] = int(label) if label.isdecimal() else label
+        text = orjson.dumps(values).decode()
+        return Completion(
+            text, "stop", "", model, n_tokens, n_cached, 0, spell_tokens(text, chances)
+        )
+
+
+def _read_answer(
+    name: str, question: Mapping[str, Any], answer: Any
+) -> tuple[str, dict[str, float]]:
+    """The label of an answer and the probability of each. Raises: EndpointError for a lie."""
+    if answer is None:
+        raise _spoil(f"question {name!r} was refused, or not answered", Reason.REFUSED)
+    if question["type"] != answer.type:
+        raise _spoil(f"question {name!r} is a {question['type']}, its answer a {answer.type}")
+    labels = [str(i) for i in range(len(question["criteria"]))]
+    if answer.type == "choice":
+        labels = list(question["criteria"])
+    given = dict(answer.probabilities)
+    for label in [*given, *([answer.choice] if answer.type == "choice" else [])]:
+        if label not in labels:
+            raise _spoil(f"question {name!r}: label {label[:80]!r} was not asked for")
+    shares = {label: float(given.get(label, 0.0)) for label in labels}
+    total = math.fsum(shares.values())
+    if not all(0 <= p <= 1 for p in shares.values()) or abs(total - 1) > MAX_SUM_ERROR:
+        raise _spoil(f"question {name!r}: probabilities sum to {total:.3f}, wanted 1")
+    best = answer.choice if answer.type == "choice" else max(labels, key=shares.__getitem__)
+    return best, {label: share / total for label, share in shares.items()}
+
+
+def _spoil(detail: str, reason: Reason = Reason.UNPARSEABLE) -> EndpointError:
+    """The fault of a reply that came and was paid for: retrying will not help."""
+    return EndpointError(detail, retryable=False, reason=reason, billed=0, is_general=False)
 
 
 def _read_text(message: Any) -> str:

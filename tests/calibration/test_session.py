@@ -126,7 +126,7 @@ def test_a_decision_model_is_fitted_by_its_probabilities(labels, tmp_path):
         result = nj.calibrate(labels, "support", "ordinal", model=entry, cache=False, out=out)
         kappa = result.report["figures"]["kappa"]
         assert (kappa["before"]["value"], kappa["after"]["value"]) == (0, 1)
-        fitted = SupportJudge(ModelConfig(**entry)).fitted(read_judge_file(out))
+        fitted = SupportJudge(ModelConfig(**entry)).copy_with_fit(read_judge_file(out))
         for row in ROWS[:6]:
             verdict = fitted(sentence=row["sentence"], passage=row["passage"])
             assert verdict.label == row["label"]
