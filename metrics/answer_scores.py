@@ -1,6 +1,7 @@
 """Scores of one answer from labels: nuggets (A, V, W), citation support, labels of any scale.
 
-Labels are hard, or a judge's probabilities of them: then an item earns what it earns on average.
+Labels are given as labels, or as a judge's probabilities of them; an item then has its expected
+gain.
 """
 
 from __future__ import annotations
@@ -16,22 +17,21 @@ IN_0_TO_1: Range = (0.0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A measured value that says how much of it was judged.
+    """The value of a measure, and the number of judgements behind it.
 
     Attributes:
-        value: the measure over what was judged; None = nothing was judged, or 0/0.
-        n: how many judgements carry the value, >= 0.
-        n_unjudged: how many judgements that the measure wanted are missing, >= 0.
+        value: the measure over what was judged; None: nothing was judged, or 0/0.
+        n: the number of judgements behind the value, >= 0.
+        n_unjudged: the number of missing judgements, >= 0.
         low: the value if every missing judgement were the worst possible, <= value.
         high: the value if every missing judgement were the best possible, >= value.
 
-    `low` and `high` equal `value` when nothing is missing. They are both None where there are no
-    bounds: when the measure is undefined (0/0) whatever the missing judgements might say, then
-    `value` is None and `n_unjudged` 0; and when nothing bounds what those that are missing could
-    make of it, then `n_unjudged` is above 0.
+    `low` and `high` equal `value` if nothing is missing. Both are None in two cases. The measure is
+    undefined (0/0) whatever the missing judgements say: then `value` is None and `n_unjudged` is 0.
+    Or the missing judgements could give any value: then `n_unjudged` is above 0.
 
     Raises: ValueError for a count below 0, one bound without the other, a value without bounds
-    though nothing is missing, or a value outside its bounds (nan included).
+    though nothing is missing, or a value outside its bounds (also nan).
 
     >>> Value(0.5, n=2, n_unjudged=2, low=0.25, high=0.75).is_complete
     False
@@ -56,7 +56,7 @@ class Value:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no judgement that the measure wanted is missing."""
+        """Whether no judgement is missing."""
         return self.n_unjudged == 0
 
     @property
@@ -66,11 +66,11 @@ class Value:
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether something is missing that could make it anything."""
+        """Whether missing judgements could give any value."""
         return self.low is None and self.n_unjudged > 0
 
     def widen(self, to: Range, n_unjudged: int = 0) -> Value:
-        """The same with `n_unjudged` more judgements missing, which could make it all of `to`.
+        """Return the value with `n_unjudged` more missing judgements, which could give any of `to`.
 
         >>> Value(0.5, n=2, n_unjudged=0, low=0.5, high=0.5).widen(IN_0_TO_1, 3)
         Value(value=0.5, n=2, n_unjudged=3, low=0.0, high=1.0)
@@ -86,7 +86,7 @@ UNDEFINED = Value(value=None, n=0, n_unjudged=0, low=None, high=None)  # 0/0, no
 
 
 def not_made(within: Range = IN_0_TO_1, value: float | None = None) -> Value:
-    """Of what was to be judged and is not there, by no doing of the system: nothing is known.
+    """Return the value of an answer that is missing through a failure of nuggetjudge itself.
 
     >>> not_made()
     Value(value=None, n=0, n_unjudged=1, low=0.0, high=1.0)
@@ -98,25 +98,24 @@ def not_made(within: Range = IN_0_TO_1, value: float | None = None) -> Value:
 def mean_over_topics(
     values: Mapping[str, Value], topics: Collection[str] | None
 ) -> tuple[Value, int]:
-    """Mean of one measure of one run over topics, and the number of topics it divides by.
+    """Compute the mean of one measure of one run over topics, and the number of topics in it.
 
-    Two gaps that are not the same: a topic that the *system* did not answer is in `topics` but not
-    in `values`, and counts 0 without a judgement; a topic that the *judge* did not judge has the
-    value None and is left out of the mean.
+    Two gaps differ. A topic that the *system* did not answer is in `topics` but not in `values`; it
+    counts 0, without a judgement. A topic that the *judge* did not judge has the value None; it is
+    left out of the mean.
 
     Args:
         values: topic id -> the run's value on that topic.
-        topics: ids of the topics that every run must answer (repeats count once); None = those
+        topics: ids of the topics that every run must answer (repeats count once); None: those
             that this run answered. Leave out topics on which the measure is undefined for every
-            run, such as V where no nugget is vital: a run that did not answer would get 0 there,
-            while the others get no value.
+            run, such as V if no nugget is vital: there, a run that did not answer would get 0,
+            and the others no value.
 
     Returns: (mean, n_topics). `n` and `n_unjudged` are sums over the topics. The bounds are means
-        over the topics that have bounds, so a topic without a judgement enters them with 0 and 1
-        while it does not enter the value; one that is 0/0 enters neither. Where a topic is
-        unbounded the mean is too. Without any topic that has a value, the value is None and
-        n_topics is 0.
-    Raises: ValueError naming the answered topics that are not in `topics`.
+        over the topics that have bounds: a topic without a judgement adds 0 and 1 to them and
+        nothing to the value; one that is 0/0 adds to neither. If a topic is unbounded, so is the
+        mean. If no topic has a value, the value is None and n_topics is 0.
+    Raises: ValueError that names the answered topics that are not in `topics`.
     Source: arXiv:2411.09607, Tables 6 and 7: run scores divide by all topics of the track.
 
     >>> half = Value(0.5, n=4, n_unjudged=0, low=0.5, high=0.5)
@@ -197,10 +196,10 @@ SUPPORT_GAINS: dict[str, dict[str, float]] = {
 
 
 def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Measures of labels on any ordered scale, by name, each with what a label earns.
+    """Return the measures of labels on an ordered scale: name -> the gain of each label.
 
-    `mean_gain`: the place on the scale, 0 for the worst label and 1 for the best, in equal steps.
-    `at_least_LABEL`: 1 for that label and better ones; one for each label but the worst.
+    `mean_gain`: the position on the scale, 0 for the worst label and 1 for the best, in equal
+    steps. `at_least_LABEL`: 1 for that label and better ones; one for each label but the worst.
 
     Raises: ValueError for a scale of fewer than 2 labels.
 
@@ -217,7 +216,7 @@ def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def label_shares(labels: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Measures of labels that need no order, by name: how large a share of the items has each.
+    """Return the measures of labels without an order: the share of items with each label, by name.
 
     >>> label_shares(["on_topic", "off_topic"])["share_on_topic"]
     {'on_topic': 1.0, 'off_topic': 0.0}
@@ -226,11 +225,11 @@ def label_shares(labels: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 def expected_gain(probabilities: Mapping[str, float], gains: Mapping[str, float]) -> float | None:
-    """What an item earns on average under a judge's probabilities of its labels.
+    """Compute the expected gain of an item under a judge's probabilities of its labels.
 
     Args:
         probabilities: label -> a value >= 0; they count as shares of their sum.
-        gains: label -> what it earns.
+        gains: label -> gain.
 
     Returns: sum(p gain) / sum(p); None if the sum is 0 or a label with p > 0 has no gain.
 
@@ -246,12 +245,12 @@ def expected_gain(probabilities: Mapping[str, float], gains: Mapping[str, float]
 def chances_of_label(
     label: str | None, probabilities: Chances | None, gains: Mapping[str, float]
 ) -> Chances | None:
-    """The probabilities of an item's labels, or its label as certain where it has none.
+    """Return the probabilities of an item's labels; a label without probabilities is certain.
 
     Args:
-        gains: label -> what it earns; probabilities of other labels do not count.
+        gains: label -> gain; probabilities of other labels do not count.
 
-    Returns: None: the item was not judged.
+    Returns: label -> probability; None: the item was not judged.
     """
     if probabilities is not None and expected_gain(probabilities, gains) is not None:
         return probabilities
@@ -261,14 +260,14 @@ def chances_of_label(
 def weighted_recall(
     gains: Sequence[float], weights: Sequence[float], *, undefined: float = math.nan
 ) -> float:
-    """Share of the total weight that an answer earns: sum_i(w_i g_i) / sum_i(w_i).
+    """Compute the share of the total weight that an answer gains: sum_i(w_i g_i) / sum_i(w_i).
 
     Vital = 1, okay = 0.5: the TREC 2024 weighted score. Okay = 0, full support only: strict vital.
 
     Args:
-        gains: n values in [0, 1]; what the answer earns for each unit.
-        weights: n finite values >= 0, same order; what each unit is worth.
-        undefined: result when the weights sum to 0. Pass 0.0 to match the reference tool.
+        gains: n values in [0, 1]; the gain of each unit.
+        weights: n finite values >= 0, in the same order; the weight of each unit.
+        undefined: the result if the weights sum to 0. Pass 0.0 to match the reference tool.
 
     Returns: a fraction in [0, 1], higher is better, or `undefined`.
     Raises: ValueError if lengths differ or a value is out of range; it names the index.
@@ -285,24 +284,25 @@ def weighted_recall(
 def nugget_scores(
     labels: Sequence[str | None], importances: Sequence[str | None]
 ) -> dict[str, Value]:
-    """The six AutoNuggetizer scores of one answer on one topic, each in [0, 1], higher is better.
+    """Compute the six AutoNuggetizer scores of one answer, each in [0, 1], higher is better.
 
-    A counts every nugget as 1; V vital ones only; W vital as 1 and okay as 0.5. A stated nugget
-    earns 1 and a partly stated one 0.5, or 0 in the `_strict` scores. V_strict is the primary one.
+    A counts every nugget as 1; V counts only vital ones; W counts vital as 1 and okay as 0.5. A
+    stated nugget gains 1 and a partly stated one 0.5, or 0 in the `_strict` scores. V_strict is the
+    primary one.
 
     Args:
-        labels: one per nugget: support, partial_support, not_support, or None = not judged.
-        importances: one per nugget, same order: vital, okay, or None = the source gave none; such
-            a nugget counts in A alone.
+        labels: one per nugget: support, partial_support, not_support, or None: not judged.
+        importances: one per nugget, in the same order: vital, okay, or None if the source gave
+            none; such a nugget counts only in A.
 
     Returns: A, A_strict, V, V_strict, W, W_strict, in this order. `n` and `n_unjudged` count the
-        nuggets that weigh in that score. A nugget without a label is left out of the value; the
-        bounds take all of them as not_support and as support. 0/0, such as V of a topic without
-        vital nuggets or any score of a topic without nuggets, is None with no bounds.
+        nuggets with a weight in that score. A nugget without a label is left out of the value; for
+        the bounds it is not_support, and support. 0/0, such as V of a topic without vital nuggets
+        or any score of a topic without nuggets, is None without bounds.
     Raises: ValueError if lengths differ or a label or importance is unknown; it names the index.
     Source: arXiv:2411.09607.
-    Differs: the reference tool gives 0 for a topic without vital nuggets, which reads as an answer
-        that stated none of them. It also counts a label that it could not parse as not_support.
+    Differs: the reference tool gives 0 for a topic without vital nuggets, as if the answer stated
+        none of them. It also counts a label that it could not parse as not_support.
 
     >>> scores = nugget_scores(["support", "partial_support", None], ["vital", "okay", "vital"])
     >>> scores["A"]
@@ -346,18 +346,17 @@ def _check_importances(
 def expected_nugget_scores(
     chances: Sequence[Chances | None], importances: Sequence[str | None]
 ) -> dict[str, Value]:
-    """The six nugget scores of one answer by the probabilities of each nugget's labels.
+    """Compute the six nugget scores of one answer from the probabilities of each nugget's labels.
 
-    Where a judge is 60% sure of support and 40% of partial_support, the nugget earns 0.8 in V.
-    Ties and near misses keep their part of the score, which orders systems better.
+    If a judge gives support 60% and partial_support 40%, the nugget gains 0.8 in V. Uncertain
+    labels count in part, which orders systems better.
 
     Args:
-        chances: one per nugget: label -> probability, counted as shares of their sum, or None =
-            not judged.
-        importances: one per nugget, same order: vital, okay, or None.
+        chances: one per nugget: label -> probability, counted as shares of their sum, or None: not
+            judged.
+        importances: one per nugget, in the same order: vital, okay, or None.
 
-    Returns: by name with `_expected` at its end, as `nugget_scores`; `n`, `n_unjudged` and bounds
-        have the same sense.
+    Returns: the scores of `nugget_scores`, with `_expected` added to their names.
     Raises: ValueError if lengths differ or a label or importance is unknown; it names the index.
 
     >>> even = {"support": 0.5, "not_support": 0.5}
@@ -396,32 +395,33 @@ def _weigh(gains: Sequence[float | None], measure: str, importances: Sequence[st
 
 
 def support_scores(sentences: Sequence[Sequence[str | None]]) -> dict[str, Value]:
-    """Citation support of one answer, six measures in [0, 1], higher is better.
+    """Compute the citation support of one answer: six measures in [0, 1], higher is better.
 
-    Precision averages over the sentences that cite something, so it falls with bad citations;
-    recall averages over all sentences, so it falls with missing ones too. Where every sentence
-    cites, the two are equal.
+    Precision is a mean over the sentences that cite something, so bad citations lower it. Recall is
+    a mean over all sentences, so missing citations lower it too. If every sentence cites, the two
+    are equal.
 
     Args:
         sentences: for each sentence the labels of its citations, strongest or first cited first:
-            full, partial, none, or None = not judged. An empty list = no citation = no support,
-            by rule and without a judgement. Leave out citations that nobody meant to judge.
+            full, partial, none, or None: not judged. An empty list is a sentence without a
+            citation: no support, without a judgement. Leave out citations that were not to be
+            judged.
 
     Returns: by name, in the order of `SUPPORT_MEASURES`:
         support_precision, support_recall: by the first citation of each sentence; full 1,
             partial 0.5, none 0. A sentence whose first citation is not judged leaves both.
-        support_precision_all, support_recall_all: a sentence earns the mean over its judged
-            citations; a sentence with none judged leaves both.
-        support_precision_hard, support_recall_hard: by the first citation, full support alone.
-        `n` counts judged citations, and for recall the sentences without a citation as well (the
-        rule judges them); `n_unjudged` counts citations without a label. The bounds take those as
-        none and as full. An answer that cites nothing has precision 0 with n = 0, and an empty
-        answer scores 0 on all six with n = 0: there the system earned nothing. With citations of
-        which none is judged, the value is None and the bounds are 0 and 1.
+        support_precision_all, support_recall_all: the gain of a sentence is the mean over its
+            judged citations; a sentence without any leaves both.
+        support_precision_hard, support_recall_hard: by the first citation, full support only.
+        `n` counts judged citations, and for recall also sentences without a citation;
+        `n_unjudged` counts citations without a label, which are none and full for the bounds. An
+        answer that cites nothing has precision 0 with n = 0, and an empty answer scores 0 on all
+        six with n = 0: there the system gained nothing. If no citation is judged, the value is
+        None and the bounds are 0 and 1.
     Raises: ValueError for an unknown label; it names the sentence and the citation.
     Source: arXiv:2504.15205 (first citation); RAGDoll, the TREC RAG 2026 toolkit, columns
         weighted_*_first_citation, weighted_*_all_judged_citations and hard_*.
-    Differs: where no citation is judged RAGDoll gives 0.0, as if the system had earned it.
+    Differs: if no citation is judged, RAGDoll gives 0.0, as if the system had gained nothing.
 
     >>> scores = support_scores([["partial"], ["full", "none"], []])
     >>> scores["support_precision"].value, scores["support_recall"].value
@@ -439,13 +439,13 @@ def support_scores(sentences: Sequence[Sequence[str | None]]) -> dict[str, Value
 
 
 def expected_support_scores(sentences: Sequence[Sequence[Chances | None]]) -> dict[str, Value]:
-    """The six support scores of one answer by the probabilities of each citation's labels.
+    """Compute the six support scores of one answer from probabilities of each citation's labels.
 
     Args:
         sentences: for each sentence its citations, first cited first: label -> probability, or
-            None = not judged. An empty list: a sentence without a citation earns 0 by rule.
+            None: not judged. An empty list: a sentence without a citation, which gains 0.
 
-    Returns: by name with `_expected` at its end, as `support_scores`.
+    Returns: the scores of `support_scores`, with `_expected` added to their names.
     Raises: ValueError for an unknown label; it names the sentence and the citation.
 
     >>> scores = expected_support_scores([[{"full": 0.5, "none": 0.5}], []])

@@ -15,7 +15,7 @@ HIGHEST = 5  # of the scale, which starts at 0
 
 
 def answers(ratings: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
-    """Which text answers which question: rating >= eta.
+    """Return which text answers which question: rating >= eta.
 
     Args:
         ratings: (n_texts, n_questions) in [0, 5], missing = nan.
@@ -39,11 +39,11 @@ def answers(ratings: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
 
 
 def answerable(pool: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
-    """Which questions some text of the pool answers; the others count in no measure.
+    """Return which questions some text of the pool answers; the others count in no measure.
 
     Args:
         pool: (n_texts, n_questions) ratings in [0, 5], missing = nan.
-        eta: the rating that answers, in (0, 5].
+        eta: the lowest rating that answers, in (0, 5].
 
     Returns: (n_questions,): 1 answerable, 0 not, nan undecided: no known rating answers it, and one
         is missing. Without texts no question is answerable.
@@ -57,25 +57,25 @@ def answerable(pool: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
 
 
 def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Value:
-    """Share of the answerable questions that some text of the context answers, in [0, 1].
+    """Compute the share of answerable questions that a text of the context answers, in [0, 1].
 
     Args:
         context: (n_texts, n_questions) ratings in [0, 5], missing = nan; a report is one text.
-        answerable: (n_questions,): 1 answerable, 0 not, nan undecided, as `answerable` gives it.
-        eta: the rating that answers, in (0, 5].
+        answerable: (n_questions,): 1 answerable, 0 not, nan undecided, as from `answerable`.
+        eta: the lowest rating that answers, in (0, 5].
 
-    Returns: value = mean chance of the questions known to be answerable: 1 where a known rating
-        answers, 0 where none does and none is missing, else 1 - (1 - rate)^missing. The rate is how
-        often a known rating of the context answers a question that no other text in it does:
-        answers that stand alone / those and the known ratings of questions that none answers.
-        None where the context has no known rating. An empty context covers 0.
+    Returns: value: the mean probability that a question known to be answerable is answered: 1 if a
+        known rating answers it, 0 if none does and none is missing, else 1 - (1 - rate)^missing.
+        The rate is how often a known rating of the context answers a question that no other text
+        in it answers: such answers / (such answers + known ratings of questions that none
+        answers). None if the context has no known rating. An empty context covers 0.
         n: known ratings of the context on answerable questions.
-        n_unjudged: its missing ratings on questions that are or may be answerable, and 1 more for
-        each question of which that is undecided.
-        low, high: hold the value whatever the missing ratings say: an undecided question counts as
-        not answered or as answered, and one that may not be answerable counts only where it moves
-        the bound outwards. They cannot know which texts of the context stand in the pool too.
-        Without an answerable question: undefined, no value and no bounds.
+        n_unjudged: its missing ratings on questions that are or may be answerable, plus 1 for each
+        question of which that is undecided.
+        low, high: the value is between them whatever the missing ratings say: an undecided
+        question is not answered, or answered, and one that may not be answerable counts only if it
+        widens the bounds. Texts of the context that are also in the pool are not taken into
+        account. Without an answerable question: undefined, no value and no bounds.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
     Source: arXiv:2506.20051, equation 3.
 
@@ -129,15 +129,15 @@ class RankStep:
 
 
 def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> list[RankStep]:
-    """Coverage and redundancy of a context rank by rank.
+    """Compute coverage and redundancy of a context, rank by rank.
 
     Args:
         context: (n_passages, n_questions) ratings in [0, 5], best passage first, missing = nan.
         answerable: (n_questions,): 1 answerable, 0 not, nan undecided (left out here).
-        eta: the rating that answers, in (0, 5].
+        eta: the lowest rating that answers, in (0, 5].
 
-    Returns: one step a passage, in order. A missing rating is no answer of that passage; in
-        `coverage` it counts as in `coverage()`.
+    Returns: a step for each passage, in order. A missing rating is not an answer of that passage;
+        in `coverage` it counts as in `coverage()`.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
 
     >>> steps = rank_steps([[5, 0, 0], [3, 4, 0]], [1, 1, 1])
@@ -166,22 +166,23 @@ def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> l
 
 
 def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Value:
-    """Share of the answers in a context that a passage above gave already, in [0, 1].
+    """Compute the share of answers in a context that repeat another, in [0, 1]; lower is better.
 
-    An answer is a (passage, answerable question) pair. 0: each answer is new; lower is better.
+    An answer is a (passage, answerable question) pair. It repeats another if a passage above
+    answers the same question. 0: every answer is new.
 
     Args:
         context: (n_passages, n_questions) ratings in [0, 5], missing = nan. The order of the
-            passages does not matter for the whole.
+            passages does not change the share.
         answerable: (n_questions,): 1 answerable, 0 not, nan undecided.
-        eta: the rating that answers, in (0, 5].
+        eta: the lowest rating that answers, in (0, 5].
 
-    Returns: value = (answers - questions answered) / answers, over known ratings; None where no
-        answer of the context is known, and undefined, without bounds, where it surely gives none,
-        such as the empty context. `n` and `n_unjudged` count as in `coverage`; undefined, nothing
-        that is missing matters.
-        low: each question not answered yet that a missing rating may answer, is so once.
-        high: every missing rating is an answer, and new to no question.
+    Returns: value = (answers - questions answered) / answers, over known ratings; None if no answer
+        of the context is known; undefined, without bounds, if it certainly gives none, such as the
+        empty context. `n` and `n_unjudged` count as in `coverage`; for an undefined value,
+        `n_unjudged` is 0.
+        low: each missing rating that may answer a new question answers it, once.
+        high: every missing rating is an answer, and none is to a new question.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
 
     >>> redundancy([[5, 4], [3, 4]], [1, 1])  # 4 answers to 2 questions
@@ -205,7 +206,7 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
 
 
 def some(answered: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per question: 1 some text answers it, 0 none does, nan open."""
+    """Return for each question: 1 some text answers it, 0 none does, nan open."""
     missing = np.isnan(answered).any(axis=0)
     return np.where((answered == 1).any(axis=0), 1.0, np.where(missing, np.nan, 0.0))
 
@@ -264,18 +265,18 @@ def density(
     required_tokens: float,
     weight: float = WEIGHT,
 ) -> float | None:
-    """Answers per token of a text, divided by those of the required passages P**, to the power w.
+    """Compute answers per token of a text, relative to the required passages P**, to the power w.
 
     Args:
         n_answered: answerable questions that the text answers, from 0 to `n_answerable`.
         tokens: length of the text, >= 0.
         n_answerable: questions that P** answers, >= 0.
         required_tokens: length of P**, >= 0, counted in the same way.
-        weight: w > 0; below 1 it draws the values towards 1.
+        weight: w > 0; values below 1 move the result towards 1.
 
-    Returns: a number >= 0; 1 is as dense as P**, and a text can be denser than that. 0 for a text
-        that answers nothing, the empty context included. None where it is not defined: no question
-        is answerable, P** has no tokens, or a text of no tokens answers something.
+    Returns: a number >= 0; 1 is as dense as P**, and a text can be denser. 0 for a text that
+        answers nothing, such as the empty context. None if it is undefined: no question is
+        answerable, P** has no tokens, or a text of no tokens answers something.
     Raises: ValueError for a number out of range.
     Source: arXiv:2506.20051, equation 6.
 
@@ -305,19 +306,18 @@ def density_value(
     required_tokens: float,
     weight: float = WEIGHT,
 ) -> Value:
-    """Density of a context or report whose coverage is known, with its bounds.
+    """Compute the density of a context or report from its coverage, with bounds.
 
-    Equation 6 takes the answered questions as a share of the answerable ones, which is the
-    coverage. So questions that missing ratings leave open count as they do in the coverage, in the
-    value and in the bounds.
+    Equation 6 uses the answered questions as a share of the answerable ones, which is the coverage.
+    So questions with missing ratings count as in the coverage, in the value and in the bounds.
 
     Args:
-        coverage: of the text, as `coverage` gives it.
+        coverage: of the text, as from `coverage`.
         n_answerable: questions known to be answerable, >= 0.
         tokens, required_tokens, weight: as in `density`.
 
-    Returns: the density, with `n` and `n_unjudged` of the coverage. Undefined where `density` or
-        the coverage is; without bounds where missing ratings leave that open.
+    Returns: the density, with `n` and `n_unjudged` of the coverage. Undefined if `density` or the
+        coverage is; without bounds if missing ratings leave that open.
     Raises: ValueError for a number out of range.
     Source: arXiv:2506.20051, equation 6.
 

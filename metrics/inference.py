@@ -50,11 +50,11 @@ class Draws(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Interval:
-    """A figure with its interval at `level`, and over how many topics it was drawn.
+    """A figure with its interval at `level`, and the number of topics behind it.
 
-    The interval holds the figure and stays within the values that the figure can have.
-    `low` and `high` are None where the figure is undefined, there are fewer than 2 topics, it is
-    undefined in most of the drawn samples, or none was drawn.
+    The interval includes the figure, and stays within the range of the figure. `low` and `high` are
+    None if the figure is undefined, if there are fewer than 2 topics, if it is undefined in most of
+    the drawn samples, or if none was drawn.
     """
 
     value: float | None
@@ -170,17 +170,17 @@ def interval(
     *,
     level: float = LEVEL,
 ) -> Interval:
-    """The interval of a figure by topics drawn again: Student's t with the bootstrap's error.
+    """Compute the interval of a figure by topic bootstrap: Student's t with the bootstrap error.
 
-    The error is the root mean square distance of the drawn figures from the value, so that a
-    figure which is lower (or higher) on drawn topics, as rank correlations are, has a wider
-    interval. Percentiles would leave out what few topics say of the spread, and miss the value.
+    The error is the root mean square distance of the drawn figures from the value. So a figure that
+    is lower (or higher) on drawn topics, as rank correlations are, has a wider interval.
+    Percentiles would be too narrow for few topics, and could miss the value.
 
     Args:
         value: the figure on all topics; None: undefined.
-        drawn: (resamples,) the figure on each drawn sample; nan where it is undefined there.
-        n_topics: how many topics were drawn from.
-        ends: the values that the figure can have, see `student_interval`.
+        drawn: (resamples,) the figure on each drawn sample; nan if it is undefined there.
+        n_topics: the number of topics.
+        ends: the range of the figure, see `student_interval`.
 
     >>> one = interval(0.5, np.array([0.4, 0.6]), 20, SIGNED)
     >>> round(one.low, 3), one.value, round(one.high, 3)
@@ -343,14 +343,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedTest:
-    """How the first of two runs compares with the second, over the topics that both have.
+    """The difference of two runs over the topics that both have.
 
     Attributes:
         difference: mean of the first minus mean of the second, with its t interval by topic.
         p: two-sided p-value of the randomisation test, in (0, 1]; None without topics.
         is_exact: whether `p` counts all sign flips; else a seeded sample of them.
         effect_size: difference in standard deviations of the differences by topic (Cohen's d_z);
-            None with fewer than 2 topics, or where all topics differ alike.
+            None with fewer than 2 topics, or if all topics have the same difference.
         wins, ties, losses: topics on which the first is better, equal (to 1e-12), worse.
         n_topics: topics with a value on both sides.
     """
@@ -370,15 +370,15 @@ def compare_pairs(
 ) -> list[PairedTest]:
     """Test pairs of runs by their differences per topic.
 
-    Args:
-        differences: (n_pairs, n_topics), first run less second; nan: a topic that the pair lacks.
-        resamples: sign flips drawn, at least 1. With many pairs more flips
-            are drawn, up to 100,000, so that a p-value can outlive the correction for them.
-        level: of the interval, in (0, 1).
+    If the runs did not differ, the sign of each topic's difference would be a coin toss. `p` is the
+    share of sign flips whose sum is as far from 0 as the observed one; for a sample of B flips with
+    r such, (r + 1) / (B + 1). All pairs use the same flips.
 
-    The test: if the runs did not differ, the sign of each topic's difference would be a coin
-    toss. `p` is the share of tosses whose sum is as far from 0 as the one seen; of a sample of B
-    tosses with r such, (r + 1) / (B + 1). All pairs see the same tosses.
+    Args:
+        differences: (n_pairs, n_topics), first run minus second; nan: a topic that the pair lacks.
+        resamples: sign flips drawn, at least 1. For many pairs more flips are drawn, up to
+            100,000, so that p-values can stay significant after correction.
+        level: of the interval, in (0, 1).
 
     Raises: ValueError for another shape, an infinite difference, resamples < 1 or a level
         outside (0, 1).
@@ -403,14 +403,14 @@ def compare_pairs(
 
 
 def mean_intervals(scores: ArrayLike, *, level: float = LEVEL) -> list[Interval]:
-    """The mean of each run over topics, with Student's t interval by topic.
+    """Compute the mean of each run over topics, with Student's t interval by topic.
 
     Args:
         scores: (n_runs, n_topics), finite; nan: not judged, left out. The interval of scores that
             are all in [0, 1] stays there, and that of scores of 0 or more does not go below 0.
         level: of the interval, in (0, 1).
 
-    Returns: one a run; value None where nothing was judged.
+    Returns: one interval per run; value None if nothing was judged.
     Raises: ValueError for another shape or an infinite score.
 
     >>> [mean] = mean_intervals([[0.0, 0.5, 1.0, 0.5]])
@@ -434,7 +434,7 @@ def _ends(values: Floats, ranges: Sequence[Ends]) -> Ends:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for how many were looked at, so that no claim among them is chance alone.
+    """Correct p-values for the number of tests (family-wise error rate), by Holm's method.
 
     Source: Holm, "A simple sequentially rejective multiple test procedure" (1979).
 
@@ -452,17 +452,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def compute_randomised_hsd(
     scores: ArrayLike, *, resamples: int = N_PERMUTATIONS, seed: int = 0
 ) -> Floats:
-    """P-values of all pairs of runs, corrected by the largest difference that chance gives.
+    """Compute p-values of all pairs of runs by the randomised Tukey HSD test.
 
     Args:
         scores: (n_topics, n_runs), finite: all runs on all topics.
         resamples: B permutations drawn, at least 1.
 
     Returns: (n_runs, n_runs) p-values in (0, 1], symmetric, 1 on the diagonal: the share of
-        permutations of the runs within each topic whose best and worst mean are further apart
-        than this pair's, (r + 1) / (B + 1). A pair has the same p-value in every order of the runs
-        and topics. Unlike Holm's its power does not die with the number
-        of pairs, for pairs that share runs are not independent.
+        permutations of the runs within each topic in which the best and the worst mean differ by
+        more than this pair, (r + 1) / (B + 1). The order of runs and topics does not change it. It
+        keeps more power than Holm's correction for many pairs, since pairs that share runs are
+        not independent.
     Raises: ValueError for another shape, no topic, or a score that is not finite.
     Source: the randomised Tukey test of Carterette, "Multiple testing in statistical analysis of
         systems-based information retrieval experiments" (TOIS 30(1), 2012).

@@ -144,9 +144,9 @@ def dawid_skene(votes: Codes, k: int, *, most_steps: int = MAX_STEPS) -> DawidSk
 
 @dataclass(frozen=True)
 class EffectiveVotes:
-    """`value` independent judges say as much as the `n_members` at hand; None: not known.
+    """The effective number of judges: `n_members` say as much as `value` independent ones.
 
-    `correlation` is the mean over the pairs of members whose errors both vary, None without any.
+    `correlation` is the mean over the pairs of members whose errors both vary. None: unknown.
     """
 
     n_members: int

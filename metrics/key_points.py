@@ -17,15 +17,15 @@ LIST_MEASURES = ("precision", "recall", "f1")
 
 
 def key_point_recall(labels: Sequence[str | None]) -> Value:
-    """KPR: the share of a question's key points that an answer entails, in [0, 1].
+    """Compute KPR: the share of a question's key points that an answer entails, in [0, 1].
 
     Args:
-        labels: one per key point: yes (entailed), neutral, no, or None = not judged. An answer
-            without text entails nothing: give it a no for each.
+        labels: one per key point: yes (entailed), neutral, no, or None: not judged. An answer
+            without text entails nothing: give a no for each.
 
-    Returns: yes / key points, over the judged ones; `n` judged, `n_unjudged` not. The bounds take
-        those without a label as no and as yes. A question without key points is 0/0: None, with
-        no bounds.
+    Returns: yes / key points, over the judged ones; `n` judged, `n_unjudged` not. For the bounds,
+        key points without a label are no, and yes. A question without key points is 0/0: None,
+        without bounds.
     Raises: ValueError for an unknown label; it names the index.
     Source: arXiv:2410.23000 (Long2RAG).
 
@@ -36,16 +36,16 @@ def key_point_recall(labels: Sequence[str | None]) -> Value:
 
 
 def key_point_precision(claims: Sequence[str | None] | None) -> Value:
-    """KPP: the share of an answer's claims that state at least one key point, in [0, 1].
+    """Compute KPP: the share of an answer's claims that state at least one key point, in [0, 1].
 
     Args:
         claims: one per claim of the answer: yes (states a key point of the question), no, or
-            None = not judged. None for the whole: it is not known what the answer claims.
+            None: not judged. None instead of a list: the claims are not known.
 
-    Returns: yes / claims, over the judged ones; `n` judged, `n_unjudged` not. The bounds take
-        those without a label as no and as yes; where the claims are not known the value is None,
-        the bounds are 0 and 1, and one judgement is missing. An answer that claims nothing is
-        0/0: None, with no bounds.
+    Returns: yes / claims, over the judged ones; `n` judged, `n_unjudged` not. For the bounds,
+        claims without a label are no, and yes. If the claims are not known, the value is None, the
+        bounds are 0 and 1, and one judgement is missing. An answer without claims is 0/0: None,
+        without bounds.
     Raises: ValueError for an unknown label; it names the index.
     Source: arXiv:2410.23000 names the precision of key points; the unit, a claim of the answer,
         is our reading.
@@ -59,15 +59,14 @@ def key_point_precision(claims: Sequence[str | None] | None) -> Value:
 
 
 def key_point_f1(recall: Value, precision: Value) -> Value:
-    """KPF: the harmonic mean of KPR and KPP of one answer, in [0, 1].
+    """Compute KPF: the harmonic mean of KPR and KPP of one answer, in [0, 1].
 
-    Returns: 2 KPR KPP / (KPR + KPP), with the judgements of both. 0 where one of the two is 0,
-        whatever the other is. None where a value that it needs is missing; its bounds are then
-        those of the bounds, which it reaches when both are worst and when both are best.
-        Without key points (KPR undefined): undefined. Without claims (KPP undefined): 0 where
-        KPR is 0, as for an answer without text; otherwise undefined, for one judge found key
-        points where the other found no claim. While missing labels leave open which of the two
-        it is, the value is None and both bounds are 0, the only value that it can have.
+    Returns: 2 KPR KPP / (KPR + KPP), with the judgements of both. 0 if one of the two is 0,
+        whatever the other is. None if a value that it needs is missing; its bounds are then
+        computed from their bounds. Without key points (KPR undefined): undefined. Without claims
+        (KPP undefined): 0 if KPR is 0, as for an answer without text; otherwise undefined, since
+        one judge found key points and the other found no claim. If missing labels leave open which
+        of the two it is, the value is None and both bounds are 0, the only possible value.
     Raises: ValueError for a value outside [0, 1].
     Source: arXiv:2410.23000.
 
@@ -102,16 +101,16 @@ def key_point_f1(recall: Value, precision: Value) -> Value:
 
 
 def micro_recall(labels_by_topic: Mapping[str, Sequence[str | None]]) -> Value:
-    """KPR over the key points of all questions at once: each point counts the same, in [0, 1].
+    """Compute KPR over the key points of all questions: each point counts the same, in [0, 1].
 
-    The macro mean, in which each question counts the same, is `mean_over_topics` of
-    `key_point_recall`; the paper's run scores are that.
+    In the macro mean each question counts the same: `mean_over_topics` of `key_point_recall`, as in
+    the run scores of the paper.
 
     Args:
-        labels_by_topic: question -> its labels, as `key_point_recall` takes them. For a question
-            that the run did not answer give a no for each key point.
+        labels_by_topic: question -> its labels, as for `key_point_recall`. For a question that the
+            run did not answer, give a no for each key point.
 
-    Returns, raises: as `key_point_recall` of all labels; the index counts them through.
+    Returns, raises: as `key_point_recall` of all labels; the index counts over all questions.
 
     >>> micro_recall({"t1": ["yes"], "t2": ["no", "no", "yes"]}).value  # macro: (1 + 1/3) / 2
     0.5

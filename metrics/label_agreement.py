@@ -1,4 +1,4 @@
-"""How far labels agree: between two judges or many annotators, with topic-bootstrap intervals."""
+"""Agreement of labels, of two judges or of many annotators, with topic-bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     """Compare a judge's labels with the true ones, pair by pair.
 
     Args:
-        truth: n labels, such as a human's.
+        truth: n labels, such as those of a person.
         judged: n labels of the same items, in the same order. Leave out items that either side
-            did not judge, and say how many.
-        scale: the k >= 2 labels that may occur, in order where they have one, e.g. none, partial,
+            did not judge, and report how many.
+        scale: the k >= 2 possible labels, in order if they have one, such as none, partial,
             full. A label that does not occur keeps its place, and so its distance in the weighted
             kappas.
 
@@ -116,7 +116,7 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
 def cohen_kappas(
     one: Sequence[str | None], other: Sequence[str | None], scale: Sequence[str]
 ) -> dict[str, float | None]:
-    """Cohen's kappa of the items that both labelled: unweighted, linear, quadratic.
+    """Compute Cohen's kappa of the items that both labelled: unweighted, linear, quadratic.
 
     >>> one, other = ["yes", "yes", "no", "no", None], ["yes", "no", "no", "no", "no"]
     >>> cohen_kappas(one, other, ["no", "yes"])
@@ -169,12 +169,10 @@ class Reliability:
 
 @dataclass(frozen=True)
 class PairwiseKappa:
-    """Mean of Cohen's kappa over pairs: unweighted, linear, quadratic; each in [-1, 1] or None.
+    """The mean of Cohen's kappa over pairs: unweighted, linear, quadratic; each in [-1, 1] or None.
 
-    Each pair counts by the items that both labelled.
-
-    `n_pairs` pairs have items in common and a kappa; `n_undefined` have none, for they have no
-    item in common or one and the same label throughout.
+    The weight of a pair is the number of items that both labelled. `n_pairs` pairs have a kappa.
+    `n_undefined` have none: no item in common, or the same label throughout.
     """
 
     unweighted: float | None
@@ -218,11 +216,11 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
 def pairwise_kappa(
     pairs: Sequence[tuple[Sequence[str | None], Sequence[str | None]]], scale: Sequence[str]
 ) -> PairwiseKappa:
-    """Mean of Cohen's kappa over pairs of annotators, or of a judge with each annotator.
+    """Compute the mean of Cohen's kappa over pairs of annotators, or a judge with each of them.
 
     Args:
-        pairs: two label lists of the same items, None where one of them has no label. A pair
-            counts by the items that have both.
+        pairs: two label lists of the same items, None for an item without a label. The weight of a
+            pair is the number of items that have both.
 
     >>> judge, people = ["a", "b", "b"], [["a", "b", "a"], ["a", None, "b"]]  # kappa .4 and 1
     >>> round(pairwise_kappa([(judge, one) for one in people], ["a", "b"]).unweighted, 3)

@@ -1,4 +1,4 @@
-"""Whether two judges put the same items in the same order: by run, by topic, by cell.
+"""Whether two judges order the same items alike: by run, by topic, over all cells.
 
 With topic-bootstrap intervals: see docs/trust/agreement.md.
 """
@@ -44,14 +44,14 @@ def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float |
 
 
 def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None:
-    """Kendall's tau-b of two lists of scores of the same items, in [-1, 1]; 1 = same order.
+    """Compute Kendall's tau-b of two lists of scores of the same items, in [-1, 1]; 1 = same order.
 
-    Ties: a pair that is tied on one side is neither agreement nor disagreement, and tau-b takes
-    it out of that side's share of the denominator; so tau reaches 1 only if the ties are the same
-    on both sides. Scores are tied when exactly equal: compare scores rounded alike, since a score
-    printed to 4 digits has ties that the full one has not.
+    Ties: a pair that is tied on one side is neither agreement nor disagreement, and tau-b leaves it
+    out of that side's share of the denominator. So tau is 1 only if both sides have the same ties.
+    Scores are tied if they are exactly equal: compare scores that are rounded alike, since a score
+    printed to 4 digits has ties that the full one does not have.
 
-    Returns: tau, or None when it is undefined: fewer than 2 items, or one side all equal.
+    Returns: tau, or None if it is undefined: fewer than 2 items, or one side all equal.
     Raises: ValueError if the lengths differ or a score is not finite; it names the index.
     Source: Kendall, "The treatment of ties in ranking problems" (1945).
 
@@ -64,12 +64,12 @@ def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None
 
 
 def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float | None:
-    """Tau-b over the k items that the truth ranks highest: is the top of the order right?
+    """Compute tau-b over the k items that the truth ranks highest.
 
-    Items tied in truth with the k-th are all taken, so that the order of the lists changes
-    nothing; there may be more than k of them (`count_top`).
+    Items that are tied in truth with the k-th are all included, so that the order of the lists does
+    not matter; there may be more than k (`count_top`).
 
-    Returns: None where `kendall_tau` of them is, or there are fewer than k items.
+    Returns: None if `kendall_tau` of them is, or if there are fewer than k items.
     Raises: ValueError as `kendall_tau`, and if k is below 1.
 
     >>> top_k_tau([4, 3, 2, 1], [3, 4, 1, 2], k=2)
@@ -90,16 +90,16 @@ def count_top(truth: Sequence[float], k: int) -> int:
 
 
 def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
-    """AP correlation: as tau, but errors near the top of the judged order weigh more; in [-1, 1].
+    """Compute the AP correlation: a tau in which errors near the top weigh more; in [-1, 1].
 
-    The mean, over the items below the first of the judged order, of (right - wrong) / all among
-    the items judged above: right if the truth puts them above too, else wrong. So it is not
-    symmetric: the judged order is the one walked through.
+    It is the mean, over the items below the first of the judged order, of (right - wrong) / all,
+    counted over the items that are judged above: right if the truth has them above too, else
+    wrong. It is not symmetric: it follows the judged order.
 
     Ties: an item is compared with those judged strictly higher, and is left out if there is none
-    (those tied at the top). A pair that the judge tells apart and the truth does not is wrong. So
-    it reaches 1 if the ties are the same on both sides, and the mean of both directions is
-    tau_ap,b of Urbano and Marrero, "The treatment of ties in AP correlation" (2017).
+    (those tied at the top). A pair that only the truth ties is wrong. So tau_ap is 1 if both sides
+    have the same ties, and the mean of both directions is tau_ap,b of Urbano and Marrero, "The
+    treatment of ties in AP correlation" (2017).
 
     Returns, raises: as `kendall_tau`.
     Source: Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information
@@ -112,7 +112,7 @@ def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 
 
 def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
-    """Spearman's rank correlation, in [-1, 1]; tied items share the mean of their ranks.
+    """Compute Spearman's rank correlation, in [-1, 1]; tied items share the mean of their ranks.
 
     Returns, raises: as `kendall_tau`.
 
@@ -124,7 +124,7 @@ def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 
 
 def pearson(truth: Sequence[float], judged: Sequence[float]) -> float | None:
-    """Pearson's correlation of the scores themselves, in [-1, 1]; 1 = they lie on a rising line.
+    """Compute Pearson's correlation of scores, in [-1, 1]; 1 = they are on a rising line.
 
     Returns, raises: as `kendall_tau`.
 
@@ -165,10 +165,10 @@ _NAMES = (*_ORDERS, *_TOPS)
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient in [-1, 1], or None where undefined, and what it rests on.
+    """A coefficient in [-1, 1], or None if it is undefined, and its sample size.
 
-    `n` counts runs at run level (of a top k, the runs taken), topics in the mean per topic, and
-    cells where all are pooled.
+    `n` counts runs at run level (for a top k, the included runs), topics for the mean per topic,
+    and cells for all cells.
     """
 
     value: float | None

@@ -1,4 +1,4 @@
-"""How good a ranking is: by relevance grades (ir_measures), or by sub-questions (alpha-nDCG)."""
+"""Quality of a ranking: by relevance grades (ir_measures), or by sub-questions (alpha-nDCG)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RankingScores:
     """Ranking measures of one run.
 
     Attributes:
-        by_topic: measure -> topic id -> value. All topics with judged passages, and 0 for one that
-            the run did not rank; a few measures leave out topics on which they are undefined.
+        by_topic: measure -> topic id -> value, for all topics with judged passages; 0 if the run
+            did not rank a topic. A few measures leave out topics on which they are undefined.
         mean: measure -> mean over the topics of `by_topic`.
-        topics_without_qrels: topics that the run ranked and nobody judged; they do not count.
+        topics_without_qrels: topics that the run ranked and that have no grades; they do not count.
     """
 
     by_topic: dict[str, dict[str, float]]
@@ -39,10 +39,10 @@ def ranking_scores(
     """Score rankings by relevance grades, with measures named as ir_measures names them.
 
     Args:
-        qrels: topic id -> passage id -> grade; at least one grade. A passage not listed counts as
+        qrels: topic id -> passage id -> grade; at least one grade. A passage that is not listed is
             not relevant, and a topic without any grade does not count.
-        run: topic id -> passage ids, best first, without repeats. This order is what is scored:
-            the passages get scores made from their ranks, so that no tie is broken by name.
+        run: topic id -> passage ids, best first, without repeats. This order is scored: passages
+            get scores made from their ranks, so that no tie is broken by name.
         measures: such as "nDCG@10", "AP", "R@100", "P(rel=2)@5".
 
     Raises: ValueError for an unknown measure (or one that needs a tool that is not installed), a
@@ -151,43 +151,43 @@ def alpha_ndcg(
     alpha: float = ALPHA,
     eta: float = ETA,
 ) -> Value:
-    """alpha-nDCG@k of a context, >= 0, with the answerable questions as subtopics.
+    """Compute alpha-nDCG@k of a context, >= 0, with the answerable questions as subtopics.
 
     alpha-DCG@k = sum over ranks r <= k and the questions that passage r answers of
-    (1 - alpha)^(passages above that answer it too) / log2(1 + r). The same sum for the ideal
-    ranking of the pool divides it: the passage that gains most given those above it, each time;
-    of equals the one that stands first in `pool`.
+    (1 - alpha)^(passages above that answer it too) / log2(1 + r). It is divided by the same sum for
+    the ideal ranking of the pool, which takes at each rank the passage that adds most given those
+    above it, and the first in `pool` if several add as much.
 
     Args:
         context: (n_passages, n_questions) ratings in [0, 5], best passage first, missing = nan.
-            The order of the rows is the rank order; what stands below k does not count.
-        pool: (n_pool, n_questions) ratings the ideal is made of: all judged passages, or Z* alone.
+            Rows are in rank order; rows below k do not count.
+        pool: (n_pool, n_questions) ratings for the ideal: all judged passages, or only Z*.
         answerable: (n_questions,): 1 answerable, 0 not, nan undecided; None: those that `pool`
             answers.
         k: cut-off >= 0 of both rankings. At 0 the measure is undefined.
-        alpha: in [0, 1]; what is lost of an answer each time that it is repeated.
-        eta: the rating that answers, in (0, 5].
+        alpha: in [0, 1]; the share of an answer's gain that is lost with each repetition.
+        eta: the lowest rating that answers, in (0, 5].
 
-    Returns: value over known ratings. Where the rating of a passage on a question is missing, the
-        passage is passed over for that question and those below move up (condensed lists); the
-        ideal knows the known answers alone. None where no rating of the context on an answerable
-        question is known. An empty context gains 0.
+    Returns: the value over known ratings. If the rating of a passage on a question is missing, the
+        passage is skipped for that question and those below move up (condensed lists); the ideal
+        uses only known answers. None if no rating of the context on an answerable question is
+        known. An empty context gains 0.
         n: known ratings of the context down to k on answerable questions.
         n_unjudged: its missing ratings on questions that are or may be answerable, those of the
         pool, and 1 for each undecided question of which the pool misses no rating.
-        low, high: the context without and with its missing answers. None where ratings of the pool
-        are missing on questions that may be answerable, since the ideal is then not known.
+        low, high: the context without and with its missing answers. None if ratings of the pool
+        are missing on questions that may be answerable, since the ideal is then unknown.
         Without a question that may be answerable, or that a passage of `pool` may answer:
         undefined, no value and no bounds.
 
-        A value may be above 1: a context with passages better than those of `pool`, or more of
-        them, gains more than the ideal, and the greedy ideal is not always the best ranking.
+        A value can be above 1: a context with better passages than `pool`, or with more of them,
+        gains more than the ideal, and the greedy ideal is not always the best ranking.
     Raises: ValueError for a shape, rating, k, alpha or eta out of range; it names the index.
     Source: arXiv:2506.20051, equations 4 and 5; Clarke et al., "Novelty and diversity in
         information retrieval evaluation" (2008); ndeval for the ideal. Sakai, "Alternatives to
         bpref" (2007), for condensed lists.
-    Differs: ndeval, and so ir_measures, breaks ties of the ideal by passage name, knows no missing
-        rating, and takes no k above 20. Where all of that is moot the values are equal.
+    Differs: ndeval, and so ir_measures, breaks ties of the ideal by passage name, has no missing
+        ratings, and takes no k above 20. If none of that matters, the values are equal.
 
     >>> s1, s2, other = [5, 0], [0, 5], [0, 0]
     >>> alpha_ndcg([s1, s2], [s1, s1, s2], k=2).value
