@@ -289,7 +289,7 @@ def evaluate(
             contexts), plain or async; a chain of LangChain or an engine of LlamaIndex; or
             several, by the name of each. If a call raises, its question is unjudged; if the first
             three all raise, so does this.
-            at_once: the largest number of calls of `answer` at the same time.
+        at_once: the largest number of calls of `answer` at the same time.
         model: the judging model; see `nuggetjudge.run`.
         out: a folder for results and samples, from which a killed evaluation continues; None: a
             temporary folder, which is deleted with the result.
