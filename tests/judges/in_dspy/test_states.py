@@ -212,6 +212,7 @@ def test_a_saved_state_is_read_by_dspy_and_by_a_run(tmp_path):
         assert same.prompt("judge").fixed == judge.prompt("judge").fixed
         assert len(same.prompt("judge").fixed) == 3  # one demonstration is shown
         assert (same.correction, same.fitted_on) == (correction, {"t1"})
+    assert len(same.judge.demos) == 1  # what LabeledFewShot added is no demonstration of the judge
     with pytest.raises(ValueError, match=r"a\.pkl: wanted a file that ends with \.json"):
         judge.save_state(tmp_path / "a.pkl")
     with pytest.raises(InputError, match="cannot be written"):
