@@ -198,10 +198,10 @@ class Gateway:
         Args:
             settings: fields of ModelConfig that are part of a request, as `temperature=1.0`.
         """
-        twin = copy.copy(self)
-        twin.config = self.config.model_copy(update=settings)
-        twin._in_flight, twin._wires, twin._kinds = {}, {}, {}
-        return twin
+        changed = copy.copy(self)
+        changed.config = self.config.model_copy(update=settings)
+        changed._in_flight, changed._wires, changed._kinds = {}, {}, {}
+        return changed
 
     async def _lead(
         self,
@@ -222,7 +222,7 @@ class Gateway:
             in_flight.set_exception(error)
             in_flight.exception()  # nobody has to be waiting for it
             raise
-        except Exception as error:  # EndpointUnusable: no twin need try it again
+        except Exception as error:  # EndpointUnusable: no equal request need try it again
             in_flight.set_exception(error)
             in_flight.exception()
             raise
@@ -232,7 +232,7 @@ class Gateway:
         else:
             self._limiter.judgement_ended(lost=False)
             probation.note_success()
-            in_flight.set_result(reply)  # first: a full disk must not leave the twins waiting
+            in_flight.set_result(reply)  # first: a full disk must not leave equal requests waiting
             if self._cache is not None and not self._secrets.show_in(line.decode()):
                 self._cache.put(key, line, self.config.model)
             return reply

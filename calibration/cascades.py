@@ -45,10 +45,10 @@ from ..metrics.jury import (
 )
 from ..metrics.label_coefficients import accuracy, cohen_kappa
 from ..records.reading.problems import InputError
-from .ballots import Codes
 from .fits import fit_rising
 from .settings import split_folds
 from .stored import Stored
+from .votes import Codes
 
 Floats = NDArray[np.float64]
 PRECISION = 1e-8  # of the gradient, of items
@@ -421,7 +421,7 @@ def _about(stored: Stored, kind: ConfidenceKind, sure: Floats) -> dict[str, Any]
         "first": list(stored.names),
         "members": list(stored.members),
         "method": stored.method,
-        "next": stored.dear_name,
+        "next": stored.expensive_name,
         "judge": stored.judge,
         "scale": list(stored.scale.labels),
         "cut": None if stored.scale.cut is None else stored.scale.labels[stored.scale.cut],

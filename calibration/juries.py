@@ -31,9 +31,9 @@ from ..metrics.jury import (
 from ..metrics.label_coefficients import cohen_kappa, count_confusion
 from ..records.reading.problems import InputError, Problems
 from ..records.writing import write_file
-from .ballots import NONE, Ballots, Codes, read_ballots
 from .settings import split_folds
 from .threshold import get_objective
+from .votes import NONE, Codes, JuryVotes, read_jury_votes
 
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]  # items, by whether they are among them
@@ -64,24 +64,24 @@ class Method:
     why_not: str = ""
 
 
-def compare_methods(ballots: Ballots, objective: str, draws: Draws) -> list[Method]:
+def compare_methods(jury: JuryVotes, objective: str, draws: Draws) -> list[Method]:
     """Every method, each topic judged by what was chosen and fitted on others.
 
     Args:
-        ballots: with labels of people, on 2 topics or more.
+        jury: with labels of people, on 2 topics or more.
         draws: of the intervals, which draw topics.
 
-    Raises: ValueError for ballots without those.
+    Raises: ValueError for jury without those.
     """
-    return _Methods(ballots, objective, draws).all()
+    return _Methods(jury, objective, draws).all()
 
 
 class _Methods:
-    def __init__(self, ballots: Ballots, objective: str, draws: Draws) -> None:
-        labelled = ballots.at((ballots.truth != NONE) & (ballots.votes != NONE).any(1))
+    def __init__(self, jury: JuryVotes, objective: str, draws: Draws) -> None:
+        labelled = jury.at((jury.truth != NONE) & (jury.votes != NONE).any(1))
         if labelled.topics is None or len(set(labelled.topics)) < 2:
             raise ValueError("wanted labels of people on 2 topics or more, to test on others")
-        self.all_items, self.ballots = ballots, labelled
+        self.all_items, self.jury = jury, labelled
         self.k = len(labelled.scale)
         self.sample: Resampling = resampling(labelled.topics, **draws)
         self.topics = np.array(labelled.topics)
@@ -96,25 +96,25 @@ class _Methods:
 
     def all(self) -> list[Method]:
         """The methods, the single judges first."""
-        ballots, chosen = self.ballots, self._counts(self._take_best_member())
+        jury, chosen = self.jury, self._counts(self._take_best_member())
         self.base: Floats = self._draw_objective(chosen)
         best = int(np.argmax([self._value(counts) for counts in self.of_member]))
         typical = self._by_rank(len(self.of_member) // 2)
         tried = [
             self._measure(
-                f"single, best of these ({ballots.members[best]})", "these", self.of_member[best]
+                f"single, best of these ({jury.members[best]})", "these", self.of_member[best]
             ),
             self._measure(CHOSEN, "other topics", chosen),
             self._measure(
-                f"single, the middle one ({ballots.members[typical]})",
+                f"single, the middle one ({jury.members[typical]})",
                 "none",
                 self.of_member[typical],
             ),
-            self._measure("vote", "none", self._counts(ballots.decide("vote"))),
+            self._measure("vote", "none", self._counts(jury.decide("vote"))),
         ]
-        if ballots.is_ordered:
+        if jury.is_ordered:
             tried += [
-                self._measure(method, "none", self._counts(ballots.decide(method)))
+                self._measure(method, "none", self._counts(jury.decide(method)))
                 for method in ("median", "mean")
             ]
         tried += list(self._dawid_skene())
@@ -122,10 +122,10 @@ class _Methods:
 
     def _dawid_skene(self) -> Iterator[Method]:
         """On all items, those without labels of people too."""
-        ballots = self.all_items
-        keep = (ballots.votes != NONE).any(1)
-        votes, names = ballots.votes[keep], np.array(ballots.topics)[keep]
-        is_ours = ballots.truth[keep] != NONE
+        jury = self.all_items
+        keep = (jury.votes != NONE).any(1)
+        votes, names = jury.votes[keep], np.array(jury.topics)[keep]
+        is_ours = jury.truth[keep] != NONE
         groups = {
             "Dawid-Skene, each topic by itself": [names == topic for topic in np.unique(names)],
             "Dawid-Skene, all together": [np.ones(len(votes), bool)],
@@ -145,7 +145,7 @@ class _Methods:
         """What the best member on other topics says."""
         labels = np.full(len(self.topics), NONE)
         for test in self.folds:
-            labels[test] = self.ballots.votes[test, self._best_member(~test)]
+            labels[test] = self.jury.votes[test, self._best_member(~test)]
         return labels
 
     def _best_member(self, train: Where) -> int:
@@ -161,7 +161,7 @@ class _Methods:
     def _counts(self, labels: Codes) -> Floats:
         """(n_topics, k, k + 1) of labels of people (rows) and given ones; the last column: none."""
         counts = np.zeros((self.sample.draws.shape[1], self.k, self.k + 1))
-        np.add.at(counts, (self.sample.topic_of, self.ballots.truth, labels), 1)  # -1 is the last
+        np.add.at(counts, (self.sample.topic_of, self.jury.truth, labels), 1)  # -1 is the last
         return counts
 
     def _draw_objective(self, counts: Floats) -> Floats:
@@ -233,20 +233,20 @@ class Together:
     n_overturned: int = 0
 
 
-def list_members(ballots: Ballots, objective: str) -> list[MemberRow]:
+def list_members(jury: JuryVotes, objective: str) -> list[MemberRow]:
     """Each member, in the order of the jury."""
-    whole, m = ballots.decide(), len(ballots.members)
+    whole, m = jury.decide(), len(jury.members)
     rows = []
-    for j, name in enumerate(ballots.members):
-        own = ballots.votes[:, j]
+    for j, name in enumerate(jury.members):
+        own = jury.votes[:, j]
         others = [i for i in range(m) if i != j]
-        without = ballots.decide(members=others) if others else whole
+        without = jury.decide(members=others) if others else whole
         there = own != NONE
-        both = there & (ballots.truth != NONE)
+        both = there & (jury.truth != NONE)
         counts = count_confusion(
-            [ballots.scale[i] for i in ballots.truth[both]],
-            [ballots.scale[i] for i in own[both]],
-            ballots.scale,
+            [jury.scale[i] for i in jury.truth[both]],
+            [jury.scale[i] for i in own[both]],
+            jury.scale,
             may_miss=False,
         )
         rows.append(
@@ -257,31 +257,31 @@ def list_members(ballots: Ballots, objective: str) -> list[MemberRow]:
                 changes=_share(without != whole, whole != NONE),
                 differs=_share(own != whole, there & (whole != NONE)),
                 kappa=_or_none(cohen_kappa(counts)),
-                value=_or_none(get_objective(objective, len(ballots.scale))(counts)),
-                cost=ballots.costs.get(name),
+                value=_or_none(get_objective(objective, len(jury.scale))(counts)),
+                cost=jury.costs.get(name),
             )
         )
     return rows
 
 
-def measure_together(ballots: Ballots) -> Together:
+def measure_together(jury: JuryVotes) -> Together:
     """How many independent judges they are worth, and where they agree."""
-    by_people = bool((ballots.truth != NONE).any())
-    truth = ballots.truth if by_people else ballots.decide()
+    by_people = bool((jury.truth != NONE).any())
+    truth = jury.truth if by_people else jury.decide()
     has_truth = truth != NONE
-    votes = ballots.votes[has_truth]
+    votes = jury.votes[has_truth]
     errors = np.where(votes == NONE, np.nan, votes != truth[has_truth][:, None])
-    low = np.where(ballots.votes == NONE, len(ballots.scale), ballots.votes).min(1)
-    several = (ballots.votes != NONE).sum(1) > 1
-    decided = ballots.adjudicated if ballots.adjudicated is not None else np.zeros(len(low), bool)
+    low = np.where(jury.votes == NONE, len(jury.scale), jury.votes).min(1)
+    several = (jury.votes != NONE).sum(1) > 1
+    decided = jury.adjudicated if jury.adjudicated is not None else np.zeros(len(low), bool)
     overturned = 0
-    if ballots.labels is not None:
-        overturned = int((decided & (ballots.decide("vote") != ballots.labels)).sum())
+    if jury.labels is not None:
+        overturned = int((decided & (jury.decide("vote") != jury.labels)).sum())
     return Together(
         worth=effective_votes(errors.astype(np.float64)),
         by_people=by_people,
         n=int(has_truth.sum()),
-        unanimous=_share(low == ballots.votes.max(1), several),
+        unanimous=_share(low == jury.votes.max(1), several),
         n_adjudicated=int(decided.sum()),
         n_overturned=overturned,
     )
@@ -308,49 +308,49 @@ def make_jury_report(
     votes: str,
     objective: str | None,
     draws: Draws,
-) -> tuple[Ballots, dict[str, Any]]:
+) -> tuple[JuryVotes, dict[str, Any]]:
     """The votes, and what they say: `members`, `worth`, `methods` (see `Method`).
 
     Args:
-        paths, labels, where, kind, votes: see `read_ballots`.
+        paths, labels, where, kind, votes: see `read_jury_votes`.
         objective: how agreement is measured (see `threshold.fit_cuts`); None: quadratic for an
             ordered scale of 3 labels or more, else kappa.
 
     Raises: InputError for files that do not fit, or an unknown objective.
     """
-    ballots = read_ballots(paths, problems, labels=labels, where=where, kind=kind, votes=votes)
-    k = len(ballots.scale)
-    default = "quadratic" if k > 2 and ballots.is_ordered else "kappa"
+    jury = read_jury_votes(paths, problems, labels=labels, where=where, kind=kind, votes=votes)
+    k = len(jury.scale)
+    default = "quadratic" if k > 2 and jury.is_ordered else "kappa"
     objective = objective or default
     try:
         get_objective(objective, k)
         is_distance = objective in ("linear", "quadratic")
-        if is_distance and not ballots.is_ordered:
+        if is_distance and not jury.is_ordered:
             raise ValueError(f"objective {objective!r}: the labels have no order")
     except ValueError as error:
         raise InputError(str(error)) from None
-    n_labelled = int((ballots.truth != NONE).sum())
+    n_labelled = int((jury.truth != NONE).sum())
     if labels is not None and not n_labelled:
         raise InputError(f"{paths[0]} and {labels}: no item in common; do their ids agree?")
     try:
-        compared = compare_methods(ballots, objective, draws) if n_labelled else []
+        compared = compare_methods(jury, objective, draws) if n_labelled else []
     except ValueError as error:
         raise InputError(f"{labels}: {error}") from None
-    return ballots, {
-        "n_items": len(ballots.cells),
-        "n_topics": len(set(ballots.topics or ())),
+    return jury, {
+        "n_items": len(jury.cells),
+        "n_topics": len(set(jury.topics or ())),
         "n_labelled": n_labelled,
-        "n_off_scale": ballots.n_off_scale,
-        "scale": list(ballots.scale),
-        "method": ballots.method,
+        "n_off_scale": jury.n_off_scale,
+        "scale": list(jury.scale),
+        "method": jury.method,
         "objective": objective,
-        **asdict(measure_together(ballots)),
+        **asdict(measure_together(jury)),
         "methods": [asdict(each) for each in compared],
-        "members": [asdict(row) for row in list_members(ballots, objective)],
+        "members": [asdict(row) for row in list_members(jury, objective)],
     }
 
 
-def write_combined(path: Path, ballots: Ballots, method: str) -> None:
+def write_combined(path: Path, jury: JuryVotes, method: str) -> None:
     """Write a label file of what the votes become; an item that they do not decide has none.
 
     Args:
@@ -364,43 +364,43 @@ def write_combined(path: Path, ballots: Ballots, method: str) -> None:
         raise InputError(
             f"--method {method}: wanted one of {', '.join((*METHODS, DAWID_SKENE, BY_TOPIC))}"
         )
-    if method in METHODS and method != "vote" and not ballots.is_ordered:
+    if method in METHODS and method != "vote" and not jury.is_ordered:
         raise InputError(f"--method {method}: the labels have no order, wanted vote")
     if method in METHODS:
         chances = None
-        codes = ballots.decide(method)
+        codes = jury.decide(method)
     else:
-        chances = _chances(ballots, by_topic=method == BY_TOPIC)
+        chances = _chances(jury, by_topic=method == BY_TOPIC)
         codes = np.where(np.isnan(chances[:, 0]), NONE, np.nan_to_num(chances).argmax(1))
-    means, lines = ballots.means(), []
-    for i, cell in enumerate(ballots.cells):
-        row: dict[str, Any] = dict(zip(ballots.key_names, cell, strict=True))
-        row["label"] = None if codes[i] == NONE else ballots.scale[codes[i]]
-        if ballots.is_ordered and codes[i] != NONE:
+    means, lines = jury.means(), []
+    for i, cell in enumerate(jury.cells):
+        row: dict[str, Any] = dict(zip(jury.key_names, cell, strict=True))
+        row["label"] = None if codes[i] == NONE else jury.scale[codes[i]]
+        if jury.is_ordered and codes[i] != NONE:
             row["score"] = float(means[i])
         if chances is not None and codes[i] != NONE:
-            row["probabilities"] = dict(zip(ballots.scale, chances[i].tolist(), strict=True))
+            row["probabilities"] = dict(zip(jury.scale, chances[i].tolist(), strict=True))
         row["votes"] = {
-            member: None if code == NONE else ballots.scale[code]
-            for member, code in zip(ballots.members, ballots.votes[i].tolist(), strict=True)
+            member: None if code == NONE else jury.scale[code]
+            for member, code in zip(jury.members, jury.votes[i].tolist(), strict=True)
         }
         lines.append(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
     write_file(path, b"".join(lines))
 
 
-def _chances(ballots: Ballots, *, by_topic: bool) -> np.ndarray:
+def _chances(jury: JuryVotes, *, by_topic: bool) -> np.ndarray:
     """(n, k) probabilities of the labels, nan for an item without votes."""
-    if by_topic and ballots.topics is None:
+    if by_topic and jury.topics is None:
         raise InputError(f"--method {BY_TOPIC}: the items have no topic_id")
-    names = np.array(ballots.topics) if by_topic else np.zeros(len(ballots.cells))
-    there = (ballots.votes != NONE).any(1)
-    chances = np.full((len(names), len(ballots.scale)), np.nan)
+    names = np.array(jury.topics) if by_topic else np.zeros(len(jury.cells))
+    there = (jury.votes != NONE).any(1)
+    chances = np.full((len(names), len(jury.scale)), np.nan)
     for name in np.unique(names):
         part = there & (names == name)
-        if part.sum() < MIN_ITEMS or ballots.votes.shape[1] < MIN_MEMBERS:
-            got = f"{part.sum():,} items and {ballots.votes.shape[1]} members"
+        if part.sum() < MIN_ITEMS or jury.votes.shape[1] < MIN_MEMBERS:
+            got = f"{part.sum():,} items and {jury.votes.shape[1]} members"
             where = f" of topic {name}" if by_topic else ""
             wanted = f"{MIN_ITEMS} items and {MIN_MEMBERS} members"
             raise InputError(f"--method {DAWID_SKENE}: wanted {wanted}{where}, got {got}")
-        chances[part] = dawid_skene(ballots.votes[part], len(ballots.scale)).probabilities
+        chances[part] = dawid_skene(jury.votes[part], len(jury.scale)).probabilities
     return chances

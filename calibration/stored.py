@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.budget import compute_cost, get_price
-from ..judges import ItemJudge, OwnJudge
+from ..judges import CustomJudge, ItemJudge
 from ..judges.combined.cascade import PEOPLE, measure_length
 from ..judges.combined.confidence import Scale, Seen
 from ..judges.table import find_judge, item_judges
 from ..metrics.jury import JuryMethod, combine_votes
 from ..programs.analysis.cell_texts import cell_texts
-from ..programs.config.judge_sections import seats
+from ..programs.config.judge_sections import list_members
 from ..programs.engine.manifest import read_folder_config, read_manifest
 from ..programs.protocols.judged_files import find_judged_file
 from ..records.kinds import Cell, LabelFile, find_kind
 from ..records.labels import cell_run_aliases, read_labels, with_run_names
 from ..records.reading.problems import InputError, Problems
-from .ballots import NONE, Ballots, Codes, read_ballots
+from .votes import NONE, Codes, JuryVotes, read_jury_votes
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Stored:
         panel: (n,) the median of the members' votes, of labels without order the commonest.
         votes: (n, m) by each of `names`.
         cheap, expensive, truth: (n,) labels of the first stage, of the
-            next (of people: theirs), and of people. dear_name: of the next.
+            next (of people: theirs), and of people. expensive_name: of the next.
         has_texts: whether lexical scores and lengths are known.
         models: by member, "" for a single judge, who answered, where that is known.
         costs: dollars for an item of the first stage and of the next; None: not known.
@@ -56,7 +56,7 @@ class Stored:
     cheap: Codes = field(repr=False)
     expensive: Codes = field(repr=False)
     truth: Codes = field(repr=False)
-    dear_name: str
+    expensive_name: str
     has_texts: bool
     models: Mapping[str, str]
     costs: tuple[float | None, float | None]
@@ -105,7 +105,7 @@ def read_stored(
 
     Raises: InputError for results that do not fit, or no topics.
     """
-    ballots = read_ballots(
+    jury = read_jury_votes(
         results,
         problems,
         labels=labels,
@@ -115,43 +115,41 @@ def read_stored(
         may_be_one=to_people,
     )
     of_people = read_labels(labels, Problems(), where)
-    if ballots.topics is None:
+    if jury.topics is None:
         raise InputError(f"{labels}: its items have no topic_id, and cascades are fitted by topic")
-    names = _choose(members, ballots)
-    indices = [ballots.members.index(name) for name in names]
+    names = _choose(members, jury)
+    indices = [jury.members.index(name) for name in names]
     cheap = indices if to_people else indices[:-1]
     if not cheap:
         raise InputError(
             f"{results[0]}: wanted a cheap judge and an expensive one, got {names[0]} alone"
         )
-    ballots = ballots.at(ballots.truth != NONE)
-    if not len(ballots.cells):
+    jury = jury.at(jury.truth != NONE)
+    if not len(jury.cells):
         raise InputError(f"{labels}: no label of an item of {results[0]}; do their ids agree?")
-    scale = Scale(ballots.scale, ballots.is_ordered, _get_code(cut, ballots))
-    file = _read_file(
-        ballots, results, cheap, of_people.kind, votes, is_alone=len(ballots.members) == 1
-    )
-    stage = _Stage.of(ballots, cheap, file, method, len(results) == 1 and not members)
+    scale = Scale(jury.scale, jury.is_ordered, _get_code(cut, jury))
+    file = _read_file(jury, results, cheap, of_people.kind, votes, is_alone=len(jury.members) == 1)
+    stage = _Stage.of(jury, cheap, file, method, len(results) == 1 and not members)
     built = _find_judge(judge, of_people.kind, results)
-    texts = _texts(built, of_people.kind, ballots.cells, (*results, labels)) if built else {}
+    texts = _texts(built, of_people.kind, jury.cells, (*results, labels)) if built else {}
     return Stored(
         judge=built.name if built is not None else judge or str(of_people.kind),
         scale=scale,
-        names=tuple(ballots.members[j] for j in cheap),
+        names=tuple(jury.members[j] for j in cheap),
         members=stage.members,
         method=stage.method,
-        topics=tuple(ballots.topics or ()),
-        seen=_read_seen(ballots, stage, file, texts, built),
-        votes=ballots.votes[:, cheap],
-        panel=_panel(stage, ballots),
+        topics=tuple(jury.topics or ()),
+        seen=_read_seen(jury, stage, file, texts, built),
+        votes=jury.votes[:, cheap],
+        panel=_panel(stage, jury),
         cheap=stage.labels,
-        expensive=ballots.truth if to_people else ballots.votes[:, indices[-1]],
-        truth=ballots.truth,
-        dear_name=PEOPLE if to_people else ballots.members[indices[-1]],
+        expensive=jury.truth if to_people else jury.votes[:, indices[-1]],
+        truth=jury.truth,
+        expensive_name=PEOPLE if to_people else jury.members[indices[-1]],
         has_texts=bool(texts),
-        models=_models(results, stage, ballots, cheap),
+        models=_models(results, stage, jury, cheap),
         costs=_costs(results, indices, to_people=to_people),
-        n_off_scale=ballots.n_off_scale,
+        n_off_scale=jury.n_off_scale,
     )
 
 
@@ -167,48 +165,48 @@ class _Stage:
     @classmethod
     def of(
         cls,
-        ballots: Ballots,
+        jury: JuryVotes,
         cheap: Sequence[int],
         file: LabelFile | None,
         method: JuryMethod,
         is_whole: bool,
     ) -> _Stage:
-        code = {label: i for i, label in enumerate(ballots.scale)}
+        code = {label: i for i, label in enumerate(jury.scale)}
         if len(cheap) == 1:
-            labels = ballots.votes[:, cheap[0]]
+            labels = jury.votes[:, cheap[0]]
             votes_of = {} if file is None else file.votes
             names = tuple(dict.fromkeys(name for votes in votes_of.values() for name in votes))
-            of = [[votes_of.get(cell, {}).get(name) for name in names] for cell in ballots.cells]
+            of = [[votes_of.get(cell, {}).get(name) for name in names] for cell in jury.cells]
             votes = np.array([[code.get(v or "", NONE) for v in row] for row in of], np.int64)
-            return cls(names, votes.reshape(len(ballots.cells), len(names)), labels, method)
-        names = tuple(ballots.members[j] for j in cheap)
-        if is_whole and ballots.labels is not None:  # what the jury itself said
-            return cls(names, ballots.votes[:, list(cheap)], ballots.labels, ballots.method)
-        decided = "vote" if not ballots.is_ordered else method
-        labels = ballots.decide(decided, cheap)
-        return cls(names, ballots.votes[:, list(cheap)], labels, decided)
+            return cls(names, votes.reshape(len(jury.cells), len(names)), labels, method)
+        names = tuple(jury.members[j] for j in cheap)
+        if is_whole and jury.labels is not None:  # what the jury itself said
+            return cls(names, jury.votes[:, list(cheap)], jury.labels, jury.method)
+        decided = "vote" if not jury.is_ordered else method
+        labels = jury.decide(decided, cheap)
+        return cls(names, jury.votes[:, list(cheap)], labels, decided)
 
 
-def _choose(members: Sequence[str], ballots: Ballots) -> tuple[str, ...]:
-    if unknown := [name for name in members if name not in ballots.members]:
-        there = ", ".join(ballots.members)
+def _choose(members: Sequence[str], jury: JuryVotes) -> tuple[str, ...]:
+    if unknown := [name for name in members if name not in jury.members]:
+        there = ", ".join(jury.members)
         raise InputError(f"--member {unknown[0]}: no such judge in the results; there is {there}")
     if len(set(members)) < len(members):
         raise InputError("--member: wanted each once")
-    return tuple(members) or ballots.members
+    return tuple(members) or jury.members
 
 
-def _get_code(cut: str | None, ballots: Ballots) -> int | None:
+def _get_code(cut: str | None, jury: JuryVotes) -> int | None:
     if cut is None:
         return None
-    if not ballots.is_ordered or cut not in ballots.scale[1:]:
-        wanted = ", ".join(ballots.scale[1:])
+    if not jury.is_ordered or cut not in jury.scale[1:]:
+        wanted = ", ".join(jury.scale[1:])
         raise InputError(f"--cut {cut}: wanted a label of an ordered scale, one of {wanted}")
-    return ballots.scale.index(cut)
+    return jury.scale.index(cut)
 
 
 def _read_file(
-    ballots: Ballots,
+    jury: JuryVotes,
     results: Sequence[Path],
     cheap: Sequence[int],
     kind: str,
@@ -220,8 +218,8 @@ def _read_file(
     if len(cheap) > 1 or (len(results) == 1 and not is_alone):
         return None
     path = find_judged_file(results[cheap[0]], kind)
-    file = read_labels(path, Problems(), scale=ballots.scale, votes=votes)
-    return with_run_names(file, cell_run_aliases(ballots.cells, file.cells, file.key_names))
+    file = read_labels(path, Problems(), scale=jury.scale, votes=votes)
+    return with_run_names(file, cell_run_aliases(jury.cells, file.cells, file.key_names))
 
 
 def _find_judge(name: str | None, kind: str, results: Sequence[Path]) -> ItemJudge | None:
@@ -239,7 +237,7 @@ def _find_judge(name: str | None, kind: str, results: Sequence[Path]) -> ItemJud
     if not Path(name).is_file():
         names = ", ".join(item_judges())
         raise InputError(f"--judge {name}: wanted one of {names}, or a YAML file of your own")
-    return OwnJudge(Path(name), "lexical")
+    return CustomJudge(Path(name), "lexical")
 
 
 def _texts(
@@ -260,18 +258,16 @@ def _texts(
 
 
 def _read_seen(
-    ballots: Ballots,
+    jury: JuryVotes,
     stage: _Stage,
     file: LabelFile | None,
     texts: Mapping[Cell, Mapping[str, str]],
     judge: ItemJudge | None,
 ) -> tuple[Seen | None, ...]:
-    lexical = _lexical(judge, [texts[cell] for cell in ballots.cells]) if texts and judge else None
-    means = (
-        ballots.means([ballots.members.index(name) for name in stage.members]) if not file else None
-    )
+    lexical = _lexical(judge, [texts[cell] for cell in jury.cells]) if texts and judge else None
+    means = jury.means([jury.members.index(name) for name in stage.members]) if not file else None
     made: list[Seen | None] = []
-    for i, cell in enumerate(ballots.cells):
+    for i, cell in enumerate(jury.cells):
         label = int(stage.labels[i])
         if label == NONE:
             made.append(None)
@@ -286,7 +282,7 @@ def _read_seen(
                 label=label,
                 score=score,
                 votes={name: None if code == NONE else code for name, code in row},
-                chances=tuple(chances.get(n, 0.0) for n in ballots.scale) if chances else None,
+                chances=tuple(chances.get(n, 0.0) for n in jury.scale) if chances else None,
                 lexical=None if lexical is None else lexical[i],
                 length=measure_length(judge, texts[cell]) if judge and texts else None,
             )
@@ -301,19 +297,19 @@ def _lexical(judge: ItemJudge, items: Sequence[Mapping[str, str]]) -> list[float
     if judge.prompt(judge.predictor).baseline is None:
         return None
 
-    async def all_of() -> list[float | None]:
+    async def score_all() -> list[float | None]:
         return [(await judge.verdict(**item))[0].score for item in items]
 
-    return run_sync(all_of())
+    return run_sync(score_all())
 
 
 def _models(
-    results: Sequence[Path], stage: _Stage, ballots: Ballots, cheap: Sequence[int]
+    results: Sequence[Path], stage: _Stage, jury: JuryVotes, cheap: Sequence[int]
 ) -> dict[str, str]:
     """Who answered for each member, "" for a single judge, as far as manifests say it."""
     if len(results) < len(cheap) or (len(cheap) == 1 and stage.members):
         return {}
-    names = {ballots.members[j]: results[j] for j in cheap}
+    names = {jury.members[j]: results[j] for j in cheap}
     models = {}
     for name, path in names.items():
         judges = read_manifest(path).get("judges", {}) if path.is_dir() else {}
@@ -324,13 +320,13 @@ def _models(
     return models
 
 
-def _panel(stage: _Stage, ballots: Ballots) -> Codes:
+def _panel(stage: _Stage, jury: JuryVotes) -> Codes:
     if len(stage.members) < 2:
         return stage.labels
-    method: JuryMethod = "median" if ballots.is_ordered else "vote"
+    method: JuryMethod = "median" if jury.is_ordered else "vote"
     codes = [[code for code in row if code != NONE] for row in stage.votes.tolist()]
-    k = len(ballots.scale)
-    made = [combine_votes(row, k, method, ballots.ties) if row else None for row in codes]
+    k = len(jury.scale)
+    made = [combine_votes(row, k, method, jury.ties) if row else None for row in codes]
     return np.array([NONE if code is None else code for code in made], np.int64)
 
 
@@ -362,7 +358,7 @@ def dollars(path: Path) -> float | None:
         return None
     models = {"": settings.model}
     if settings.jury is not None:
-        models = {seat.name: seat.settings.model for seat in seats(settings)}
+        models = {member.name: member.settings.model for member in list_members(settings)}
     if all(config.model(model).way in ("lexical", "recorded") for model in models.values()):
         return 0.0
     total = 0.0

@@ -53,7 +53,7 @@ from .samples.reading import Samples, group_by_system, read_questions, read_samp
 from .samples.returned import as_function
 
 if TYPE_CHECKING:
-    from ..judges import OwnJudge
+    from ..judges import CustomJudge
 
 
 def run(
@@ -109,8 +109,8 @@ def make_config(settings: Mapping[str, Any], path: Path | None = None) -> Config
     return load_config(path, name_settings(settings), model=model)
 
 
-Program: TypeAlias = "str | Path | Sequence[str] | OwnJudge | None"
-Judge: TypeAlias = "str | Path | OwnJudge"
+Program: TypeAlias = "str | Path | Sequence[str] | CustomJudge | None"
+Judge: TypeAlias = "str | Path | CustomJudge"
 
 ITEMS = "items"
 
@@ -153,7 +153,7 @@ def write_judge(judge: Judge, folder: Path) -> str:
         return str(judge)
     definition = getattr(judge, "definition", None)
     if definition is None:
-        what = "wanted its name, a YAML file or an OwnJudge"
+        what = "wanted its name, a YAML file or an CustomJudge"
         raise InputError(f"judge: is {type(judge).__name__}, {what}")
     path = folder / "judge.yaml"  # JSON is YAML
     about = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -283,7 +283,7 @@ def evaluate(
             is a mapping or an object with a question, an answer and what it is judged by. For
             several systems: such samples by the name of each. With `answer`: questions, as
             texts or mappings.
-        program: names of programs, or one judge: its name, its YAML file or an OwnJudge, which
+        program: names of programs, or one judge: its name, its YAML file or an CustomJudge, which
             labels each sample as an item; None: all programs that fit the samples.
         answer: a function from a question to its answer (a text, or a mapping of answer and
             contexts), plain or async; a chain of LangChain or an engine of LlamaIndex; or

@@ -43,10 +43,10 @@ from .nuggets import Nuggetizer as Nuggetizer
 from .makers.queries import QueryWriter as QueryWriter
 from .questions import QuestionDecomposer as QuestionDecomposer
 from .questions import SubQuestionGenerator as SubQuestionGenerator
-from .own import (
-    OwnJudge as OwnJudge,
-    OwnJudgeDefinition as OwnJudgeDefinition,
-    read_own_judge as read_own_judge,
+from .custom import (
+    CustomJudge as CustomJudge,
+    CustomJudgeDefinition as CustomJudgeDefinition,
+    read_custom_judge as read_custom_judge,
 )
 from .relevance import RelevanceJudge as RelevanceJudge
 from .support import SupportJudge as SupportJudge

@@ -112,7 +112,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             return cached[0]
         check_demos(name, predict.signature, predict.demos)
         baseline, scorer = self.baselines.get(name), self.scorers.get(name)
-        prompt = self.worded(name, predict.signature, baseline, scorer) or Prompt(
+        prompt = self.find_prompt(name, predict.signature, baseline, scorer) or Prompt(
             predict.signature, predict.demos, baseline, scorer
         )
         self._prompts[name] = (prompt, predict.signature, list(predict.demos))

@@ -128,7 +128,7 @@ BUILT_IN = {
         options={"titles": "titles"},
         spared_by=("qrels", "nuggets"),
     ),
-    "item": _ours("own:OwnJudge", says_why=True),
+    "item": _ours("custom:CustomJudge", says_why=True),
     "subquestions": _ours(
         "questions:SubQuestionGenerator",
         makes_lists=True,

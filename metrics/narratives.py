@@ -102,7 +102,7 @@ def _mean(groups: Mapping[str, Group], gain: Mapping[str, float]) -> Value:
     means = [math.fsum(gains) / len(gains) for gains in judged if gains]
     n = sum(map(len, judged))
 
-    def bound(missing: float) -> float:
+    def compute_bound(missing: float) -> float:
         of_group = (
             math.fsum(missing if lb is None else gain[lb] for lb, _ in group) / len(group)
             for group in groups.values()
@@ -110,7 +110,9 @@ def _mean(groups: Mapping[str, Group], gain: Mapping[str, float]) -> Value:
         return math.fsum(of_group) / len(groups)
 
     value = math.fsum(means) / len(means) if means else None
-    return _value(value, n, sum(map(len, groups.values())) - n, bound(0.0), bound(1.0))
+    return _value(
+        value, n, sum(map(len, groups.values())) - n, compute_bound(0.0), compute_bound(1.0)
+    )
 
 
 def _share(groups: Sequence[Sequence[str | None]]) -> Value:

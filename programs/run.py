@@ -237,12 +237,12 @@ def _open_corpus(config: Config, steps: Sequence[AnyStep]) -> Corpus:
 def _count_not_made(collection: Collection, results: Results) -> None:
     """Count the answers, contexts and candidates that are not there by no doing of the systems."""
 
-    def named(lost: Mapping[tuple[str, str], Reason]) -> list[tuple[dict[str, str], Reason]]:
+    def name_lost(lost: Mapping[tuple[str, str], Reason]) -> list[tuple[dict[str, str], Reason]]:
         return [({"topic_id": t, "run_id": run}, why) for (run, t), why in lost.items()]
 
-    results.not_made("answers", named(collection.not_made), collection.n_answers)
+    results.not_made("answers", name_lost(collection.not_made), collection.n_answers)
     lost = [({"topic_id": t}, why) for t, why in collection.candidates_not_made.items()]
     results.not_made("candidates", lost, len(collection.candidates) - len(lost))
     if (contexts := collection.coverage) is not None:
         n_made = sum(map(len, contexts.rankings.values()))
-        results.not_made("contexts", named(contexts.not_made), n_made)
+        results.not_made("contexts", name_lost(contexts.not_made), n_made)

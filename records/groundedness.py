@@ -11,7 +11,7 @@ from ..metrics.answer_scores import GROUNDEDNESS
 from .kinds import Kind, Labelled
 from .reading.fields import Line, Where, as_int, read_lines, show
 from .reading.problems import Problems
-from .rows import Label, Leaning, hash_ids
+from .rows import Label, LabelScores, hash_ids
 
 GroundednessLabel = Literal["contradicted", "not_found", "supported"]
 GROUNDEDNESS_LABELS: tuple[GroundednessLabel, ...] = get_args(GroundednessLabel)
@@ -48,7 +48,7 @@ class StatementSupport(Label):
     )
 
 
-class Statement(Leaning):
+class Statement(LabelScores):
     """A sentence or a claim of an answer with its label; `label` None: not judged.
 
     Attributes:
@@ -112,7 +112,7 @@ def statements_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Stateme
                     sentence=as_int(position),
                     text=line.optional_text("statement"),
                     label=line.label("label", GROUNDEDNESS_LABELS),
-                    **line.leaning(),
+                    **line.read_label_scores(),
                 ),
             )
 
@@ -133,7 +133,12 @@ def statement_row(statement: Statement) -> dict[str, Any]:
 def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, one in statements_with_lines(lines):
         if one.statement_id is not None:
-            yield line, (one.topic_id, one.run_id, one.statement_id), one.label, one.sure()
+            yield (
+                line,
+                (one.topic_id, one.run_id, one.statement_id),
+                one.label,
+                one.get_confidence(),
+            )
 
 
 GROUNDEDNESS_KIND = Kind(

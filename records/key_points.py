@@ -12,7 +12,7 @@ from .kinds import Kind, Labelled
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from .reading.fields import Line, as_id, read_lines, show
 from .reading.problems import Problems
-from .rows import Explained, KeyPoint, KeyPointSet, Label, Leaning, Row, key_point_ids
+from .rows import Explained, KeyPoint, KeyPointSet, Label, LabelScores, Row, key_point_ids
 
 EntailmentLabel = Literal["no", "neutral", "yes"]
 ENTAILMENT_LABELS: tuple[EntailmentLabel, ...] = get_args(EntailmentLabel)  # arXiv:2410.23000
@@ -36,7 +36,7 @@ class PointEntailment(Label):
     )
 
 
-class Entailment(Leaning):
+class Entailment(LabelScores):
     """Whether an answer entails a key point; `label` None: not judged.
 
     `evidence` is what the judge quoted from the answer; `is_quoted` says whether all of it stands
@@ -150,7 +150,7 @@ def entailments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Entail
                         topic_id=topic_id,
                         key_point_id=key_point_id,
                         label=label,
-                        **{**line.leaning(), "evidence": _evidence(line)},
+                        **{**line.read_label_scores(), "evidence": _evidence(line)},
                     ),
                 )
                 continue
@@ -209,7 +209,10 @@ def claims_row(claim_set: ClaimSet) -> dict[str, Any]:
     """A line of `claims.jsonl`: null claims were not extracted, a null label is not judged."""
     rows: list[dict[str, Any]] | None = None
     if claim_set.claims is not None:
-        rows = [{"text": one.text, "label": one.label, **one.why()} for one in claim_set.claims]
+        rows = [
+            {"text": one.text, "label": one.label, **one.get_explanation()}
+            for one in claim_set.claims
+        ]
     return {"topic_id": claim_set.topic_id, "run_id": claim_set.run_id, "claims": rows}
 
 
@@ -292,14 +295,16 @@ def _claims(items: list[Line]) -> Iterator[Claim]:
     for item in items:
         text = item.text("text", "claim")
         if text is not None and text.strip():
-            yield Claim(text=text, label=item.label("label", CLAIM_LABELS), **item.why())
+            yield Claim(
+                text=text, label=item.label("label", CLAIM_LABELS), **item.read_explanation()
+            )
         elif text is not None:
             item.skip("empty_claim", f"{item.name('text')} is empty, wanted a claim")
 
 
 def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, one in entailments_with_lines(lines):
-        yield line, (one.topic_id, one.run_id, one.key_point_id), one.label, one.sure()
+        yield line, (one.topic_id, one.run_id, one.key_point_id), one.label, one.get_confidence()
 
 
 KEY_POINT_KIND = Kind(

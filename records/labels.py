@@ -202,8 +202,10 @@ def labels_of_rows(
             earlier = cells.rationales.get(cell)
             cells.rationales[cell] = f"{earlier}\n{remark}" if earlier else remark
         if annotator is None:
-            leaning = line.leaning()
-            sure: dict[str, Any] = {name: leaning[name] for name in _SURE if name in leaning}
+            label_scores = line.read_label_scores()
+            sure: dict[str, Any] = {
+                name: label_scores[name] for name in _SURE if name in label_scores
+            }
             cells.add(path, line.number, cell, label, **sure)
         elif annotator in annotations.setdefault(cell, {}):
             what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"

@@ -12,7 +12,7 @@ from .answers import count_words
 from .kinds import Kind, Labelled
 from .reading.fields import Line, Where, as_id, as_int, read_lines, show, stem
 from .reading.problems import Problems
-from .rows import Importance, Label, Leaning, Nugget, NuggetBank, NuggetSource, Row, nugget_ids
+from .rows import Importance, Label, LabelScores, Nugget, NuggetBank, NuggetSource, Row, nugget_ids
 from .topics import sub_narrative_of_nugget
 
 TOPIC_FIELDS = ("qid", "query_id", "topic_id")
@@ -203,7 +203,7 @@ class NuggetSupport(Label):
     )
 
 
-class AssignedNugget(Leaning):
+class AssignedNugget(LabelScores):
     """A nugget with its label in one answer; `label` None: not judged."""
 
     nugget: Nugget
@@ -266,7 +266,7 @@ def assignments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Assign
         seen[run_id, topic_id] = line.number
         text = line.optional_text("answer_text")
         nuggets = [
-            AssignedNugget(nugget=n, label=_label(item), **item.leaning())
+            AssignedNugget(nugget=n, label=_label(item), **item.read_label_scores())
             for n, item in read_nuggets(items)
         ]
         yield (
@@ -323,7 +323,7 @@ def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, assignment in assignments_with_lines(lines):
         for assigned in assignment.nuggets:
             cell = (assignment.topic_id, assignment.run_id, assigned.nugget.id)
-            yield line, cell, assigned.label, assigned.sure()
+            yield line, cell, assigned.label, assigned.get_confidence()
 
 
 def _is_assigned(row: Mapping[str, Any]) -> bool:

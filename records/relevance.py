@@ -13,7 +13,7 @@ from .kinds import Kind, Labelled
 from .reading.fields import A_GRADE, Line, as_grade, as_int, read_lines, show
 from .reading.lines import text_lines
 from .reading.problems import Problems
-from .rows import Label, Leaning, Ranking
+from .rows import Label, LabelScores, Ranking
 from .topics import natural_order
 from .writing import write_file
 
@@ -326,7 +326,7 @@ class RelevanceGrade(Label):
     FULLY = "3", "the passage is mainly about the question and contains a clear and complete answer"
 
 
-class RelevanceLabel(Leaning):
+class RelevanceLabel(LabelScores):
     """The grade of a passage for a topic; None: not judged."""
 
     topic_id: str
@@ -360,7 +360,7 @@ def relevance_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Relevanc
         if pair not in seen:
             seen[pair] = grade
             ids = {"topic_id": topic_id, "passage_id": passage_id}
-            yield line, RelevanceLabel(**ids, grade=grade, **line.leaning())
+            yield line, RelevanceLabel(**ids, grade=grade, **line.read_label_scores())
         elif seen[pair] == grade:
             what = f"{passage_id!r} of topic {topic_id!r} occurs twice with one grade"
             line.keep("duplicate_grade", what)
@@ -397,7 +397,7 @@ def _grade(line: Line) -> int | None:
 def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, label in relevance_with_lines(lines):
         grade = None if label.grade is None else str(label.grade)
-        yield line, (label.topic_id, label.passage_id), grade, label.sure()
+        yield line, (label.topic_id, label.passage_id), grade, label.get_confidence()
 
 
 RELEVANCE_KIND = Kind(

@@ -28,7 +28,7 @@ class Explained(Row):
     evidence: tuple[Evidence, ...] = ()
     rationale: str | None = None
 
-    def why(self) -> dict[str, Any]:
+    def get_explanation(self) -> dict[str, Any]:
         """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
         fields: dict[str, Any] = {}
         if self.evidence:
@@ -38,7 +38,7 @@ class Explained(Row):
         return fields
 
 
-class Leaning(Explained):
+class LabelScores(Explained):
     """How sure a judge was of a label, and why it gave it, where it said so.
 
     `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label;
@@ -58,18 +58,18 @@ class Leaning(Explained):
     superseded: str | None = None
     parts: dict[str, str | None] | None = None
 
-    def sure(self) -> dict[str, Any]:
+    def get_confidence(self) -> dict[str, Any]:
         """How sure the judge was, ready for JSON; empty where it did not say so."""
         return self._fields("score", "probabilities", "votes", "method")
 
-    def list_staged(self) -> dict[str, Any]:
+    def get_staged(self) -> dict[str, Any]:
         """What a cascade says of its first stage, ready for JSON; empty where it is none."""
         return self._fields("confidence", "superseded")
 
     def as_fields(self) -> dict[str, Any]:
         """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
-        sure = self.sure() | self._fields("outside_probability")
-        return sure | self.list_staged() | self._fields("parts") | self.why()
+        sure = self.get_confidence() | self._fields("outside_probability")
+        return sure | self.get_staged() | self._fields("parts") | self.get_explanation()
 
     def _fields(self, *names: str) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in names}

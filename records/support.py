@@ -15,7 +15,7 @@ from .kinds import Kind, Labelled
 from .reading.fields import Line, Where, as_int, read_lines, show
 from .reading.problems import Problems
 from .reading.settings import plain_error
-from .rows import Label, Leaning, Row
+from .rows import Label, LabelScores, Row
 
 SupportLabel = Literal["full", "partial", "none"]
 
@@ -46,7 +46,7 @@ class CitationSupport(Label):
     FULL = "full", "the sentence makes a claim, and the passage supports every claim of it"
 
 
-class SupportCitation(Leaning):
+class SupportCitation(LabelScores):
     """A citation with its label; `rank` is its 0-based index, `label` None: not judged."""
 
     passage_id: str
@@ -128,7 +128,7 @@ def support_row(
     citation: str | None,
     rank: int | None,
     label: SupportLabel | None,
-    leaning: Mapping[str, Any] = MappingProxyType({}),
+    label_scores: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """A line of `support.jsonl`; a sentence without citations has neither one nor a rank.
 
@@ -142,7 +142,7 @@ def support_row(
         "rank": rank,
         "label": label,
         "weight": None if label is None else GAINS[label],
-        **leaning,
+        **label_scores,
     }
 
 
@@ -189,7 +189,7 @@ def _sentences(items: list[Line]) -> list[dict[str, Any]]:
             if passage_id is not None:
                 label = _label(citation, "label", "support")
                 named = {"passage_id": passage_id, "rank": rank, "label": label}
-                citations.append(named | citation.leaning())
+                citations.append(named | citation.read_label_scores())
         sentences[number] = {"id": number, "text": text, "citations": citations}
     return [*sentences.values()]
 
@@ -238,7 +238,7 @@ class _Group:
                 return
             label = _label(line, "label")
             named = {"passage_id": passage_id, "rank": rank, "label": label}
-            ranked[rank] = named | line.leaning()
+            ranked[rank] = named | line.read_label_scores()
 
     def labels(self) -> SupportLabels:
         sentences = [
@@ -257,7 +257,7 @@ def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
         for sentence in answer.sentences:
             for citation in sentence.citations:
                 cell = (answer.topic_id, answer.run_id, str(sentence.id), citation.passage_id)
-                yield line, cell, citation.label, citation.sure()
+                yield line, cell, citation.label, citation.get_confidence()
 
 
 SUPPORT_KIND = Kind(
@@ -300,7 +300,7 @@ OUTCOMES: tuple[FoundOutcome, ...] = get_args(FoundOutcome)
 NOT_SOUGHT = "not_sought"
 
 
-class Suggestion(Leaning):
+class Suggestion(LabelScores):
     """A passage for a sentence: where it was found, and the label of the support judge.
 
     `scope`: `reply`, the answer's own references, or `corpus`; `rank`: its position there, from 1;
@@ -314,7 +314,7 @@ class Suggestion(Leaning):
     label: SupportLabel
 
 
-class Contradicting(Leaning):
+class Contradicting(LabelScores):
     """A passage that contradicts a sentence, with words of both."""
 
     passage_id: str
@@ -370,7 +370,7 @@ class SentenceEvidence(Row):
         for name, part in (("suggestion", self.suggestion), ("contradiction", self.contradiction)):
             if part is not None:
                 row[name] = {
-                    **part.model_dump(mode="json", exclude={*Leaning.model_fields}),
+                    **part.model_dump(mode="json", exclude={*LabelScores.model_fields}),
                     **part.as_fields(),
                 }
         if self.claims:

@@ -94,7 +94,7 @@ def read_table(path: Path, problems: Problems, *, sheet: str | None = None) -> T
     """
     notes: list[str] = []
     rows = list(table_lines(path, problems, sheet=sheet, notes=notes))
-    return Table(path, _columns_of(rows), rows, tuple(notes))
+    return Table(path, _list_columns(rows), rows, tuple(notes))
 
 
 def make_table(rows: Any, name: str = "rows") -> Table:
@@ -113,7 +113,7 @@ def make_table(rows: Any, name: str = "rows") -> Table:
             raise InputError(f"{name}: {what}")
         cells = {str(column): _plain_cell(value) for column, value in row.items()}
         lines.append(Line(path, number, cells, problems))
-    return Table(path, _columns_of(lines), lines)
+    return Table(path, _list_columns(lines), lines)
 
 
 def _frame_rows(rows: Any, name: str) -> Iterable[Any]:
@@ -130,7 +130,7 @@ def _frame_rows(rows: Any, name: str) -> Iterable[Any]:
     return rows
 
 
-def _columns_of(rows: Sequence[Line]) -> tuple[str, ...]:
+def _list_columns(rows: Sequence[Line]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(name) for line in rows for name in line.row))
 
 
@@ -156,7 +156,7 @@ def table_lines(
     if first.startswith(("{", "[")):
         if encoding in ("utf-8", "utf-8-sig"):
             return read_lines(path, problems)
-        return _json_of(path, encoding, problems)
+        return _read_json(path, encoding, problems)
     return _csv_lines(path, encoding, problems, notes)
 
 
@@ -223,7 +223,7 @@ def _no_text(path: Path, number: int) -> InputError:
     return InputError(f"{path}:{number}: {what}; save it as CSV in UTF-8, or as xlsx")
 
 
-def _json_of(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
+def _read_json(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
     """JSONL, or one array, in another encoding than UTF-8."""
     with _open(path, encoding) as stream:
         text = stream.read()
@@ -257,7 +257,7 @@ def _csv_lines(path: Path, encoding: str, problems: Problems, notes: list[str]) 
                 notes.append(_DELIMITERS[delimiter])
             reader = csv.reader(stream, delimiter=delimiter, strict=True)
             records = _number_records(reader, skipped)
-            yield from _lines_of(path, records, problems, notes)
+            yield from _make_lines(path, records, problems, notes)
         except csv.Error as error:
             number = max(reader.line_num, 1) if reader is not None else 1
             raise InputError(f"{path}:{number}: not CSV ({error})") from None
@@ -307,7 +307,7 @@ def _number_records(reader: Any, skipped: int) -> Iterator[tuple[int, list[Any]]
 # All tables with a header
 
 
-def _lines_of(
+def _make_lines(
     path: Path,
     records: Iterable[tuple[int, list[Any]]],
     problems: Problems,
@@ -448,7 +448,7 @@ def _sheet_lines(
     others = f" ({', '.join(filled[1:])} not read; --sheet names one)" if filled[1:] else ""
     if len(book.sheet_names) > 1:
         notes.append(f"sheet {filled[0]!r}{others}")
-    yield from _lines_of(path, sheets[filled[0]], problems, notes, is_padded=True)
+    yield from _make_lines(path, sheets[filled[0]], problems, notes, is_padded=True)
 
 
 def _read_sheet(sheet: Any) -> list[tuple[int, list[Any]]]:

@@ -45,7 +45,7 @@ def jury(
     problems = Problems()
     if (method is None) is not (out is None):
         raise InputError("--method and --out: wanted both, to write labels, or neither")
-    ballots, report = make_jury_report(
+    jury, report = make_jury_report(
         judged,
         problems,
         labels=labels,
@@ -56,7 +56,7 @@ def jury(
         draws={},
     )
     if out is not None and method is not None:
-        write_combined(out, ballots, method)
+        write_combined(out, jury, method)
     output.print([report], lambda has_all: make_jury_view(report, has_all=has_all))
     if out is not None:
         write_note(f"Written: {out}\n")

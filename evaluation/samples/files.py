@@ -499,9 +499,9 @@ def _inputs(judge: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if kind is not None and kind.labels_items:
         definition = kind.load()
         return tuple(definition.inputs), tuple(definition.optional)
-    from ...judges import read_own_judge  # with which DSPy comes
+    from ...judges import read_custom_judge  # with which DSPy comes
 
-    return tuple(read_own_judge(Path(judge)).inputs), ()
+    return tuple(read_custom_judge(Path(judge)).inputs), ()
 
 
 def _row(

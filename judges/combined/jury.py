@@ -118,13 +118,13 @@ def labels_as_text(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> 
         if quote := _quote(verdict.evidence):
             quotes.setdefault(verdict.label, quote)
 
-    def drawn(label: str) -> bytes:
+    def draw(label: str) -> bytes:
         return hashlib.sha256(repr((sorted(item.items()), label)).encode()).digest()
 
     return "\n".join(
         f"{label}: {counts[label]} of {len(verdicts)}"
         + (f', going by "{quotes[label]}"' if label in quotes else "")
-        for label in sorted(counts, key=drawn)
+        for label in sorted(counts, key=draw)
     )
 
 

@@ -23,7 +23,7 @@ def _as_several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _spelled(value: Any) -> Any:
+def _spell_labels(value: Any) -> Any:
     """Labels as texts, though YAML takes some of them for numbers or truth values."""
     if not isinstance(value, Mapping):
         return value
@@ -52,7 +52,9 @@ class ReplyForm(Row):
     field: Several = ()
     after: Several = ()
     last_line: StrictBool = False  # where none of `after` stands, the last line says the label
-    labels: Annotated[dict[Text, Text], BeforeValidator(_spelled)] = Field(default_factory=dict)
+    labels: Annotated[dict[Text, Text], BeforeValidator(_spell_labels)] = Field(
+        default_factory=dict
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -165,7 +167,7 @@ def read_instrument(path: Path) -> Instrument:
 
     Raises: InputError with file and line for all that is wrong.
     """
-    text = _text_of(path)
+    text = _read_text(path)
     data: dict[str, Any] = {}
     lines: Mapping[Keys, int] = {}
     if path.suffix != ".txt":
@@ -199,7 +201,7 @@ def _with_named_labels(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "reply": {**reply, "labels": {str(k): v for k, v in labels.items()}}}
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
     except (OSError, UnicodeDecodeError) as error:

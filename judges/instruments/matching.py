@@ -81,7 +81,7 @@ def reply_reader(instrument: Instrument, form: ReplyForm, field: FieldInfo) -> R
         raise instrument.wrong("reply.labels", str(error)) from None
 
 
-def style_of(instrument: Instrument, name: str) -> ListStyle:
+def find_style(instrument: Instrument, name: str) -> ListStyle:
     definition = instrument.definition
     if instrument.dialect is not None and "lists" not in definition.model_fields_set:
         return instrument.dialect.lists.get(name, "python")
@@ -92,7 +92,7 @@ def style_of(instrument: Instrument, name: str) -> ListStyle:
     )
 
 
-def fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterator[dict[str, str]]:
+def find_fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterator[dict[str, str]]:
     """The messages before the last, the same in all calls."""
     definition = instrument.definition
     texts = [("system", "system", definition.system)] if definition.system else []

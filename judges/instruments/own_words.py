@@ -81,7 +81,7 @@ class OwnWords:
             what = f"it has a fitted prompt, and the judge {self.own_words} of its own"
             raise ValueError(f"{what}; take one of them")
 
-    def worded(
+    def find_prompt(
         self,
         name: str,
         signature: type[dspy.Signature],

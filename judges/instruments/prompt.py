@@ -18,16 +18,16 @@ from ...backends.replies.text import Written, holds, is_copy
 from ...records.judgements import Reason
 from .files import Instrument
 from .matching import (
-    fixed_messages,
+    find_fixed_messages,
+    find_style,
     kind_of_one,
     only_output,
     reply_reader,
-    style_of,
     tool_form,
     user_message,
 )
 from .replies import ReplyReader
-from .templates import COUNT, as_text, filled
+from .templates import COUNT, as_text, fill
 
 
 class InstrumentPrompt(Prompt):
@@ -65,10 +65,10 @@ class InstrumentPrompt(Prompt):
         self.instrument = instrument
         self.baseline, self.scorer = baseline, scorer
         self.input_names = tuple(signature.input_fields)
-        self.fixed = list(fixed_messages(instrument, self.input_names))
+        self.fixed = list(find_fixed_messages(instrument, self.input_names))
         self._pieces, self._shown = user_message(instrument, signature)
         self._form = form
-        self._styles = {name: style_of(instrument, name) for name in self.input_names}
+        self._styles = {name: find_style(instrument, name) for name in self.input_names}
         self._replies: ReplyReader | None = None
         if not is_own_json:
             ((self._output, field),) = own_signature.output_fields.items()
@@ -78,7 +78,7 @@ class InstrumentPrompt(Prompt):
     def user(self, inputs: Mapping[str, Any]) -> str:
         """The last message: the template with the inputs as they are."""
         values = {hole: self._value(name, inputs) for hole, name in self._shown.items()}
-        text = filled(self._pieces, values)
+        text = fill(self._pieces, values)
         try:
             text.encode()
         except UnicodeEncodeError:  # half a surrogate pair cannot be sent
@@ -100,7 +100,7 @@ class InstrumentPrompt(Prompt):
                 raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
             value = self._by_key(value, inputs, text)
         try:
-            return self._reader.validate_python({self._output: _typed(value, self._kind)})
+            return self._reader.validate_python({self._output: _convert_labels(value, self._kind)})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             detail = f"{first['msg']}, got {str(first['input'])[:80]!r}"
@@ -152,7 +152,7 @@ class InstrumentPrompt(Prompt):
         return dict(zip(keys, labels, strict=True))
 
 
-def _typed(labels: Any, kind: Any) -> Any:
+def _convert_labels(labels: Any, kind: Any) -> Any:
     if kind is not int:
         return labels
     if isinstance(labels, dict):

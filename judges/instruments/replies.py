@@ -104,7 +104,7 @@ class ReplyReader:
                 case "json":
                     return self._in_field(body, text), [body]
                 case "list":
-                    return self._each(items_of(body)), [body]
+                    return self._each(read_items(body)), [body]
             return self._label(body)
         except ValueError as error:
             raise JudgeOutputError(Reason.UNPARSEABLE, str(error), text) from None
@@ -115,7 +115,7 @@ class ReplyReader:
     def _in_field(self, body: str, text: str) -> Any:
         row = _object(body)
         wanted = {plain(name) for name in self._form.field}
-        labels = [self._labelled(value) for name, value in row.items() if plain(name) in wanted]
+        labels = [self._find_labels(value) for name, value in row.items() if plain(name) in wanted]
         if not labels:
             detail = f"field {' or '.join(map(repr, self._form.field))} is missing"
             raise JudgeOutputError(Reason.INCOMPLETE, detail, text)
@@ -123,7 +123,7 @@ class ReplyReader:
             raise ValueError(f"fields disagree: {labels[0]} and {labels[1]}")
         return labels[0]
 
-    def _labelled(self, value: Any) -> Any:
+    def _find_labels(self, value: Any) -> Any:
         if isinstance(value, dict):
             return dict(zip(value, self._each(map(_word, value.values())), strict=True))
         if isinstance(value, list):
@@ -159,12 +159,12 @@ def _after(marker: str, label: str) -> re.Pattern[str]:
     return re.compile(f"{begins}({shape}){ends}(?:{label})?", re.IGNORECASE | re.MULTILINE)
 
 
-def items_of(body: str) -> list[str]:
+def read_items(body: str) -> list[str]:
     """The texts and numbers of one flat list, as JSON or Python write it.
 
     Raises: ValueError for anything else.
 
-    >>> items_of('["it\\'s red", \\'so\\', 3,]')
+    >>> read_items('["it\\'s red", \\'so\\', 3,]')
     ["it's red", 'so', '3']
     """
     return list(_items(body))
@@ -176,7 +176,7 @@ def _items(body: str) -> Iterator[str]:
     at = 1
     while (match := _ITEM.match(body, at)) is not None:
         double, single, number = match.groups()
-        yield number if number is not None else _unescaped(single if double is None else double)
+        yield number if number is not None else _unescape(single if double is None else double)
         at = match.end()
         if body[at : at + 1] != ",":
             break
@@ -185,7 +185,7 @@ def _items(body: str) -> Iterator[str]:
         raise ValueError(f"wanted one list of texts, stopped at {body[at : at + 40]!r}")
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     unescaped = _ESCAPE.sub(_escape, text)

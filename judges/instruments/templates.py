@@ -41,7 +41,7 @@ def pieces(template: str) -> tuple[Piece, ...]:
     >>> [(piece.text, piece.name) for piece in pieces('Q: {question} {{"O": 3}}')]
     [('Q: ', None), ('', 'question'), (' {"O": 3}', None)]
     """
-    return tuple(_joined(_cut(template)))
+    return tuple(_join_pieces(_cut(template)))
 
 
 def _cut(template: str) -> Iterator[Piece]:
@@ -66,7 +66,7 @@ def _cut(template: str) -> Iterator[Piece]:
     yield Piece(template[end:], None, line)
 
 
-def _joined(cut: Iterator[Piece]) -> Iterator[Piece]:
+def _join_pieces(cut: Iterator[Piece]) -> Iterator[Piece]:
     text, start = "", 1
     for piece in cut:
         if piece.name is None:
@@ -80,22 +80,22 @@ def _joined(cut: Iterator[Piece]) -> Iterator[Piece]:
         yield Piece(text, None, start)
 
 
-def filled(cut: Sequence[Piece], values: Mapping[str, str]) -> str:
+def fill(cut: Sequence[Piece], values: Mapping[str, str]) -> str:
     """The text with a value in each hole; values are never looked through for placeholders."""
     return "".join([piece.text if piece.name is None else values[piece.name] for piece in cut])
 
 
-def _numbered(texts: Sequence[str]) -> str:
+def _number_texts(texts: Sequence[str]) -> str:
     return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
 
 
-def _bracketed(texts: Sequence[str]) -> str:
+def _bracket_texts(texts: Sequence[str]) -> str:
     return "\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
 
 STYLES: Mapping[str, Callable[[Sequence[str]], str]] = {
-    "numbered": _numbered,
-    "bracketed": _bracketed,
+    "numbered": _number_texts,
+    "bracketed": _bracket_texts,
     "lines": "\n".join,
     "python": lambda texts: repr(list(texts)),
     "json": lambda texts: json.dumps(list(texts), ensure_ascii=False),

@@ -115,7 +115,7 @@ def check(
     )
     from .columns import Columns
     from .items import Reading
-    from .results import read_items_of
+    from .results import read_judged_items
 
     if demo == (file is not None):
         what = "wanted FILE or --demo, not both" if demo else "wanted FILE; --demo shows one"
@@ -138,7 +138,7 @@ def check(
         from ...cli.stopping import open_results
 
         (folder,) = open_results(context, [asked.results])
-        items, identity = read_items_of(path, folder, problems, read_where(where or ()))
+        items, identity = read_judged_items(path, folder, problems, read_where(where or ()))
         found = check_items(items, path, require=asked.certify, level=level)
     else:
         if asked.certify is not None:

@@ -18,7 +18,7 @@ from .items import Items, make_by_row
 from .scales import Label, Scale
 
 
-def read_items_of(
+def read_judged_items(
     labels: Path, folder: Path, problems: Problems, where: Mapping[str, Sequence[str]]
 ) -> tuple[Items, Identity]:
     """The items that people labelled or the judge did, joined by their ids, and the judge.

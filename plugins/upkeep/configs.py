@@ -31,7 +31,7 @@ def schema(*, judge: bool = False) -> None:
 
     kind: type[BaseModel]
     if judge:
-        from ...judges.own import OwnJudgeDefinition as kind
+        from ...judges.custom import CustomJudgeDefinition as kind
     else:
         from ...programs.config.sections import Config as kind
     text = orjson.dumps(kind.model_json_schema(by_alias=True), option=orjson.OPT_INDENT_2)

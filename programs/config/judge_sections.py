@@ -313,7 +313,7 @@ CascadeConfig.model_rebuild()
 ADJUDICATOR = "adjudicator"
 
 
-class Seat(NamedTuple):
+class Member(NamedTuple):
     """A member: its name, what it is as a judge, which replicate, and its own temperature."""
 
     name: str
@@ -322,7 +322,7 @@ class Seat(NamedTuple):
     temperature: float | None = None
 
 
-def seats(judge: JudgeConfig) -> list[Seat]:
+def list_members(judge: JudgeConfig) -> list[Member]:
     """The members of a judge's jury, and then its adjudicator, if there is one.
 
     A member has the settings of the judge where it says nothing else, but not its fit, which is
@@ -333,7 +333,7 @@ def seats(judge: JudgeConfig) -> list[Seat]:
     jury = judge.jury
     assert jury is not None
     own = {"jury": None, "state": None, "verify": None}
-    members: list[Seat] = []
+    members: list[Member] = []
     for member in jury.members:
         given = member.judge.model_fields_set
         changes = own | {name: getattr(member.judge, name) for name in given}
@@ -341,10 +341,10 @@ def seats(judge: JudgeConfig) -> list[Seat]:
         name = member.name or settings.model
         several = member.replicates > 1
         members += [
-            Seat(f"{name}-{i + 1}" if several else name, settings, i, member.temperature)
+            Member(f"{name}-{i + 1}" if several else name, settings, i, member.temperature)
             for i in range(member.replicates)
         ]
-    names = [seat.name for seat in members]
+    names = [member.name for member in members]
     if len(members) < 2:
         raise ValueError(f"wanted 2 or more members, got {', '.join(names) or 'none'}")
     for name in names:
@@ -355,7 +355,7 @@ def seats(judge: JudgeConfig) -> list[Seat]:
         raise ValueError(f"quorum: it is {jury.quorum}, there are {len(members)} members")
     if jury.adjudicator is not None:
         settings = judge.model_copy(update=own | {"model": jury.adjudicator})
-        members.append(Seat(ADJUDICATOR, settings))
+        members.append(Member(ADJUDICATOR, settings))
     return members
 
 
@@ -382,13 +382,15 @@ def check_jury(name: str, judge: JudgeConfig, models: Iterable[str], *, labels_i
     if not labels_items:
         raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can be a jury")
     try:
-        members = seats(judge)
+        members = list_members(judge)
     except ValueError as error:
         raise ValueError(f"{at}: {error}") from None
     names = list(dict.fromkeys(["default", *models]))
-    for seat in members:
-        if (model := seat.settings.model) not in names:
-            raise ValueError(f"{at}: {seat.name}: no model {model!r}; there is {', '.join(names)}")
+    for member in members:
+        if (model := member.settings.model) not in names:
+            raise ValueError(
+                f"{at}: {member.name}: no model {model!r}; there is {', '.join(names)}"
+            )
 
 
 def stages(judge: JudgeConfig) -> list[JudgeConfig]:
@@ -411,10 +413,10 @@ def stages(judge: JudgeConfig) -> list[JudgeConfig]:
 
 
 def answering(judge: JudgeConfig) -> list[JudgeConfig]:
-    """The settings of all who are asked: of each stage, each seat of a jury, and a verifier."""
+    """The settings of all who are asked: of each stage, each member of a jury, and a verifier."""
     settings = []
     for one in [judge] if judge.cascade is None else stages(judge):
-        settings += [one] if one.jury is None else [seat.settings for seat in seats(one)]
+        settings += [one] if one.jury is None else [member.settings for member in list_members(one)]
     return settings if judge.verify is None else [*settings, make_verifier(judge)]
 
 

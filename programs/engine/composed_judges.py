@@ -16,9 +16,9 @@ from ..config.judge_sections import (
     ADJUDICATOR,
     PEOPLE,
     CascadeConfig,
-    Seat,
+    Member,
+    list_members,
     make_verifier,
-    seats,
     stages,
 )
 from ..config.sections import Config, JudgeConfig
@@ -35,7 +35,9 @@ def load_fitted(judge: Judge, path: Path) -> Judge:
     return fitted_judge
 
 
-def make_jury(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
+def make_jury(
+    name: JudgeName, config: Config, built: Callable[[JudgeName, Member], Judge]
+) -> Judge:
     """The jury in the place of a judge, its members built one by one.
 
     Raises: InputError for settings that the judge's labels or window do not allow.
@@ -44,10 +46,10 @@ def make_jury(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat]
     settings = judge.jury
     assert settings is not None
     members: dict[str, ItemJudge] = {}
-    for seat in seats(judge):
-        member = built(name, seat)
+    for each in list_members(judge):
+        member = built(name, each)
         assert isinstance(member, ItemJudge)  # the config allows no other
-        members[seat.name] = member
+        members[each.name] = member
     adjudicator = members.pop(ADJUDICATOR, None)
     with raise_at(f"judges.{name}.jury"):
         jury = Jury(
@@ -93,13 +95,13 @@ def jury_identity(
     """All that could change a judgement of a jury; `model` names those of its members."""
     identity = of_judge(jury, settings)
     members = {}
-    for seat in seats(settings):
-        judge = jury.adjudicator if seat.name == ADJUDICATOR else jury.members[seat.name]
+    for each in list_members(settings):
+        judge = jury.adjudicator if each.name == ADJUDICATOR else jury.members[each.name]
         assert judge is not None
-        members[seat.name] = {
-            **of_judge(judge, seat.settings),
-            "replicate": seat.replicate,
-            "temperature": seat.temperature,
+        members[each.name] = {
+            **of_judge(judge, each.settings),
+            "replicate": each.replicate,
+            "temperature": each.temperature,
         }
     own = {
         "how": jury.method,
@@ -114,7 +116,7 @@ OfJudge = Callable[[Judge, JudgeConfig], dict[str, Any]]
 
 
 def make_cascade(
-    name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]
+    name: JudgeName, config: Config, built: Callable[[JudgeName, Member], Judge]
 ) -> Judge:
     """The cascade in the place of a judge, its stages built one by one.
 
@@ -127,13 +129,13 @@ def make_cascade(
     for number, stage in enumerate(stages(judge), 1):
         at = f"stage {number}"
 
-        def seated(name: JudgeName, seat: Seat, at: str = at) -> Judge:
-            return built(name, seat._replace(name=f"{at} {seat.name}"))
+        def build_stage(name: JudgeName, each: Member, at: str = at) -> Judge:
+            return built(name, each._replace(name=f"{at} {each.name}"))
 
         if stage.jury is not None:
-            one = make_jury(name, config.with_judge(name, stage), seated)
+            one = make_jury(name, config.with_judge(name, stage), build_stage)
         else:
-            one = built(name, Seat(at, stage))
+            one = built(name, Member(at, stage))
         assert isinstance(one, ItemJudge)  # the config allows no other
         judges.append(one)
     if settings.stages[-1] == PEOPLE:

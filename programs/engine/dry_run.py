@@ -20,7 +20,7 @@ from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
 from ...records.kinds import VERIFIER
 from ..config.base import JudgeName
-from ..config.judge_sections import Seat, make_verifier
+from ..config.judge_sections import Member, make_verifier
 from ..config.pipelines import AnyStep, CutStep, RankLlmStep
 from ..config.sections import Config, JudgeConfig
 from .judge_set import JudgeSet
@@ -75,9 +75,9 @@ class DryRunJudgeSet(JudgeSet):
         self._measure(name, judge, make_verifier(self._config.judge(name)), VERIFIER)
         return judge
 
-    def _build_member(self, name: JudgeName, seat: Seat) -> Judge:
-        judge = super()._build_member(name, seat)
-        self._measure(name, judge, seat.settings, seat.name)
+    def _build_member(self, name: JudgeName, member: Member) -> Judge:
+        judge = super()._build_member(name, member)
+        self._measure(name, judge, member.settings, member.name)
         return judge
 
     def _measure(

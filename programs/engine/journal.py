@@ -235,7 +235,7 @@ Values = TypeAdapter[Any]  # of `Judged.values`
 
 Count = Annotated[int, Strict(), Ge(0)]
 
-_LEANING = {  # what stands beside the label, see Verdict.as_row
+_LABEL_SCORES = {  # what stands beside the label, see Verdict.as_row
     "score": NotRequired[StrictFloat],
     "probabilities": NotRequired[dict[str, StrictFloat]],
     "outside_probability": NotRequired[StrictFloat],
@@ -321,7 +321,7 @@ def _verdicts_on(scale: tuple[str, ...]) -> Values:
         return rows
 
     of_scale = Annotated[str, GetPydanticSchema(lambda kind, handler: label)]
-    verdict = make_object_type({"label": of_scale, **_LEANING})
+    verdict = make_object_type({"label": of_scale, **_LABEL_SCORES})
     rows = {"verdicts": Annotated[make_list_type(verdict), WrapValidator(but_for_unjudged)]}
     return TypeAdapter(make_object_type(rows))
 

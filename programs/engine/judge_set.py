@@ -24,7 +24,7 @@ from ...judges.table import Kind, find_judge, item_judges
 from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, raise_at, unreadable
 from ..config.base import JudgeName
-from ..config.judge_sections import Seat, make_verifier, without_verifier
+from ..config.judge_sections import Member, make_verifier, without_verifier
 from ..config.sections import Config, JudgeConfig
 
 
@@ -274,12 +274,12 @@ class JudgeSet:
         settings = make_verifier(self._config.judge(name))
         return self._one(name, self._config.with_judge(name, settings))
 
-    def _build_member(self, name: JudgeName, seat: Seat) -> Judge:
+    def _build_member(self, name: JudgeName, member: Member) -> Judge:
         """The member of a jury, or a stage of a cascade."""
-        judge = self._one(name, self._config.with_judge(name, seat.settings))
-        judge.replicate = seat.replicate
-        if seat.temperature is not None and judge.backend is not None:
-            judge.backend = judge.backend.copy_with(temperature=seat.temperature)
+        judge = self._one(name, self._config.with_judge(name, member.settings))
+        judge.replicate = member.replicate
+        if member.temperature is not None and judge.backend is not None:
+            judge.backend = judge.backend.copy_with(temperature=member.temperature)
         return judge
 
     def _one(self, name: JudgeName, config: Config) -> Judge:
@@ -328,9 +328,9 @@ def _setup(
         )
     about = {option: options[option] for option in kind.in_identity}
     if name == "item":
-        from ...judges.own import read_own_judge
+        from ...judges.custom import read_custom_judge
 
-        options["definition"] = read_own_judge(Path(own or ""))
+        options["definition"] = read_custom_judge(Path(own or ""))
     made = {o: read_text(v) if isinstance(v, Path) else v for o, v in options.items()}
     return {option: value for option, value in made.items() if value is not None}, about
 

@@ -73,13 +73,13 @@ class Contexts:
                 else:
                     yield Item(ids, (self.topics[topic_id].question, names, texts))
 
-    def names_of(self, item: Item) -> Sequence[str]:
+    def list_names(self, item: Item) -> Sequence[str]:
         """The passages of one of the items."""
         return self.names[item.ids["run_id"]][item.ids["topic_id"]]
 
     def has_no_passages(self, item: Item) -> bool:
         """Whether the retrieval run has no passage for it: then it has no answer either."""
-        return item.payload is not None and not self.names_of(item)
+        return item.payload is not None and not self.list_names(item)
 
 
 def generate_config(config: Config) -> Config:
@@ -315,7 +315,7 @@ class _Answers(Build):
         folder = own_folder(results.folder / ANSWERS)
         for torn in folder.glob("*.part"):  # by a kill
             remove(torn)
-        runs = await self._written(results)
+        runs = await self._write_runs(results)
         data = {
             "topic_ids": list(self.source.topics),
             "run_ids": list(runs),
@@ -325,7 +325,7 @@ class _Answers(Build):
         }
         return {"runs": runs}, data
 
-    async def _written(self, results: Results) -> dict[str, dict[str, int]]:
+    async def _write_runs(self, results: Results) -> dict[str, dict[str, int]]:
         """Write the answers of each run; what is in them, counted."""
         contexts, writer = self.source, self.judge_set["answer_writer"]
         layout = self.config.generate.layout
@@ -354,7 +354,7 @@ class _Answers(Build):
                 counts: Counter[str] = Counter()
                 with results.open(answers_file(run_id)) as rows:
                     for item in items:
-                        made, names = outcome(item), contexts.names_of(item)
+                        made, names = outcome(item), contexts.list_names(item)
                         at = (run_id, contexts.topics[item.ids["topic_id"]], names)
                         counts["topics"] += 1
                         if isinstance(made, Judged):

@@ -194,7 +194,7 @@ def build_index(
             raise InputError(f"{path}:1: the file is empty, wanted passages")
     n = 0
 
-    def counted(stream: Iterable[Passage], bar: ProgressBar) -> Iterator[Passage]:
+    def count_passages(stream: Iterable[Passage], bar: ProgressBar) -> Iterator[Passage]:
         nonlocal n
         for passage in stream:
             n += 1
@@ -203,7 +203,7 @@ def build_index(
 
     total = sum(map(_n_lines, passages))
     with ProgressBar(f"index {step.step}", total, Usage(), quiet=quiet) as bar:
-        _build(step, counted(stream_passages(passages, problems), bar), folder, encoders)
+        _build(step, count_passages(stream_passages(passages, problems), bar), folder, encoders)
     return n
 
 

@@ -102,12 +102,12 @@ class JudgedSteps:
     async def _for_coverage(
         self, step: CoverageStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
-        questions = await self._questions_of(step, topic)
+        questions = await self._find_questions(step, topic)
         if questions is None:
             return list(ranked)
         async with task_group() as group:
             tasks = {
-                name: group.create_task(self._ratings_of(step, topic, name, questions, texts[name]))
+                name: group.create_task(self._rate_text(step, topic, name, questions, texts[name]))
                 for name, _ in ranked
             }
         ratings = {name: task.result() for name, task in tasks.items()}
@@ -123,7 +123,7 @@ class JudgedSteps:
             return None
         return reply
 
-    async def _questions_of(self, step: CoverageStep, topic: Topic) -> QuestionSet | None:
+    async def _find_questions(self, step: CoverageStep, topic: Topic) -> QuestionSet | None:
         if step.questions == "given":
             if (given := self._questions.get(topic.id)) is None:
                 self.counts["topics without sub-questions, left as they were"] += 1
@@ -132,7 +132,7 @@ class JudgedSteps:
         reply = await self._ask_and_count("sub-questions", judge.decompose(topic.question))
         return None if reply is None else question_set(topic.id, reply.subquestions)
 
-    async def _ratings_of(
+    async def _rate_text(
         self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
     ) -> list[float | None]:
         """A rating a question; those that are given are not asked for."""

@@ -118,7 +118,7 @@ class RankingSteps:
         for n, step in enumerate(steps, 1):
             prefix = tuple(steps[:n])
             if prefix not in self._done:
-                self._done[prefix] = await self._timed(step, rankings)
+                self._done[prefix] = await self._time_step(step, rankings)
             rankings = self._done[prefix]
         return rankings[0]
 
@@ -143,17 +143,17 @@ class RankingSteps:
         assert self._judging is not None  # a SearchPipeline has no step that asks
         return self._judging
 
-    async def _timed(self, step: Step, rankings: list[Rankings]) -> list[Rankings]:
+    async def _time_step(self, step: Step, rankings: list[Rankings]) -> list[Rankings]:
         began = asyncio.get_running_loop().time()
         if isinstance(step, FirstStage):
-            after = [*rankings, self._retrieved(step)]
+            after = [*rankings, self._retrieve(step)]
         elif isinstance(step, RrfStep | WeightedStep):
-            after = [self._fused(step, rankings)]
+            after = [self._fuse(step, rankings)]
         elif isinstance(step, CutStep):
             after = [self._cut(step, rankings[0])]
         else:
             assert isinstance(step, RerankStep)
-            after = [await self._reranked(step, rankings[0])]
+            after = [await self._rerank(step, rankings[0])]
         if step.hits is not None:
             after[-1] = {topic: ranked[: step.hits] for topic, ranked in after[-1].items()}
         for topic, ranked in after[-1].items():
@@ -163,7 +163,7 @@ class RankingSteps:
         self.seconds[step.step] = self.seconds.get(step.step, 0.0) + took
         return after
 
-    def _retrieved(self, step: FirstStage) -> Rankings:
+    def _retrieve(self, step: FirstStage) -> Rankings:
         if isinstance(step, RunStep):
             problems = Problems()
             rankings = read_trec_run(step.path, problems)
@@ -190,15 +190,15 @@ class RankingSteps:
         queries = [topic.question for topic in self._topics.values()]
         return dict(zip(self._topics, retriever.search(queries, step.hits), strict=True))
 
-    def _fused(self, step: RrfStep | WeightedStep, rankings: list[Rankings]) -> Rankings:
-        def fused(topic: str) -> Ranked:
+    def _fuse(self, step: RrfStep | WeightedStep, rankings: list[Rankings]) -> Rankings:
+        def fuse(topic: str) -> Ranked:
             ranked_lists = [ranking[topic] for ranking in rankings]
             with _convert_refusal(step, topic):
                 if isinstance(step, RrfStep):
                     return reciprocal_rank(ranked_lists, k=step.k)
                 return fuse_weighted(ranked_lists, step.weights, norm=step.norm)
 
-        return {topic: fused(topic) for topic in self._topics}
+        return {topic: fuse(topic) for topic in self._topics}
 
     def _cut(self, step: CutStep, rankings: Rankings) -> Rankings:
         cut = dict(rankings)
@@ -212,7 +212,7 @@ class RankingSteps:
             cut = {t: within_tokens(ranked, texts, limit, count) for t, ranked in cut.items()}
         return cut
 
-    async def _reranked(self, step: RerankStep, rankings: Rankings) -> Rankings:
+    async def _rerank(self, step: RerankStep, rankings: Rankings) -> Rankings:
         front = {topic: ranked[: step.depth] for topic, ranked in rankings.items()}
         passages = self._texts.of(_ids(front))
         texts = {name: passage_text(passage) for name, passage in passages.items()}

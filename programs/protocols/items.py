@@ -63,9 +63,9 @@ class Items(Program):
         if config.items.judge is None:
             return None
         if (own := config.items.own) is not None:
-            from ...judges import read_own_judge
+            from ...judges import read_custom_judge
 
-            of = read_own_judge(own)
+            of = read_custom_judge(own)
             names = list(item_measures(of.scale, of.gains, of.measure))
             return [*names, names[0] + SUFFIX] if of.gains else names
         judge = config.judge(config.items.name).load(config.items.name)
@@ -183,9 +183,9 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
         judge = settings.load(config.items.name)
         hidden = () if settings.titles else ("title",)
         return judge.inputs, tuple(name for name in judge.optional if name not in hidden)
-    from ...judges import read_own_judge  # with which DSPy comes
+    from ...judges import read_custom_judge  # with which DSPy comes
 
-    definition = read_own_judge(own)
+    definition = read_custom_judge(own)
     if definition.lexical is None and config.get_model("item")[1].way == "lexical":
         what = "it has no `lexical:` section, so it needs a model (--model, models.default)"
         raise InputError(f"{own}: {what}")

@@ -286,7 +286,7 @@ def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[
             wanted = ", ".join(scale.labels)
             line.error("label", f"label {show(label)}, wanted one of {wanted} or null")
         else:
-            yield LabelledItem(cell, label, line.leaning().get("probabilities"))
+            yield LabelledItem(cell, label, line.read_label_scores().get("probabilities"))
 
 
 def read_labelled_items(

@@ -10,7 +10,7 @@ from ...records.judgements import Evidence
 from ...records.kinds import Cell, key_fields
 from ...records.reading.fields import Line, LineIndex, read_lines
 from ...records.reading.problems import Problems
-from ...records.rows import Explained, Leaning
+from ...records.rows import Explained, LabelScores
 
 LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for it
 TOPIC_FIELDS = ("topic_id", "qid", "id")
@@ -139,7 +139,9 @@ class Judgement(NamedTuple):
 def explanation(row: Explained) -> dict[str, Any]:
     """Return why a judge gave a label, under the names of the fields of Judgement."""
     sure = (
-        {"score": row.score, "probabilities": row.probabilities} if isinstance(row, Leaning) else {}
+        {"score": row.score, "probabilities": row.probabilities}
+        if isinstance(row, LabelScores)
+        else {}
     )
     return {**sure, "evidence": row.evidence, "reasoning": row.rationale or ""}
 
@@ -166,7 +168,7 @@ def read_plain_judgements(lines: Iterable[Line]) -> Iterator[Judgement]:
     for line in lines:
         ids = {name: line.optional_id(*names) for name, names in fields.items()}
         present = {name: value for name, value in ids.items() if value is not None}
-        why, written = line.leaning(), line.first(*LABEL_FIELDS)
+        why, written = line.read_label_scores(), line.first(*LABEL_FIELDS)
         yield Judgement(
             present.get("run_id", ""),
             present.get("topic_id", NO_TOPIC),
@@ -206,7 +208,7 @@ def read_texts(line: Line, names: Mapping[str, tuple[str, ...]]) -> Texts:
     for name, fields in names.items():
         if (field := line.first(*fields)) and isinstance(field[1], str) and field[1].strip():
             texts[name] = field[1]
-    if "rationale" in names and (evidence := line.why().get("evidence")):
+    if "rationale" in names and (evidence := line.read_explanation().get("evidence")):
         texts["quote"] = " | ".join(each.quote for each in evidence)
     return texts
 

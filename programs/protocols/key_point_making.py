@@ -157,12 +157,12 @@ async def _merge(
     """The points that a span of a document shows, merged; those without stay out."""
     merge = session.judge_set["keypoint_merger"].merge
 
-    def shown(topic_id: str) -> list[SourcedPoint]:
+    def list_points(topic_id: str) -> list[SourcedPoint]:
         return [point for point in extracted[topic_id] or () if point.spans]
 
     def items() -> Iterator[Item]:
         for topic_id in extracted:
-            if points := shown(topic_id):
+            if points := list_points(topic_id):
                 texts = [point.text for point in points]
                 yield Item({"topic_id": topic_id}, (questions[topic_id], texts))
 
@@ -172,7 +172,7 @@ async def _merge(
     stage = makes("merge", ("keypoint_merger",), make, items, made=MERGED, misfit=_no_such_point)
     for ids, made in await session.make_stage(stage, results):
         topic_id = ids["topic_id"]
-        merged[topic_id] = None if made is None else _key_points(made, shown(topic_id))
+        merged[topic_id] = None if made is None else _key_points(made, list_points(topic_id))
     return merged
 
 
@@ -205,11 +205,11 @@ async def _filter(
 def _plain(ask: Maker) -> Maker:
     """The same, the points that it makes as plain tuples, which go into JSON."""
 
-    async def made(question: str, inputs: Any) -> tuple[Any, Any]:
+    async def make(question: str, inputs: Any) -> tuple[Any, Any]:
         points, calls = await ask(question, inputs)
         return [tuple(point) for point in points], calls
 
-    return made
+    return make
 
 
 def _no_such_point(item: Item, made: Any) -> str:

@@ -151,7 +151,7 @@ class Support(Program):
                             name, label = citation.passage_id, verdict.pop("label")
                             rows.write(
                                 support_row(
-                                    *at, citation=name, rank=rank, label=label, leaning=verdict
+                                    *at, citation=name, rank=rank, label=label, label_scores=verdict
                                 )
                             )
 

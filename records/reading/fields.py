@@ -32,7 +32,7 @@ A_GRADE = f"a whole number from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
 _LABELS = {str, int, NoneType}  # what labels by member, or by part, may be written as
 _SHARES = ("score", "outside_probability")
 _SURE = (*_SHARES, "probabilities", "votes", "parts", "confidence", "superseded")
-_LEANING = frozenset((*_SURE, "rationale", "evidence"))
+_LABEL_SCORES = frozenset((*_SURE, "rationale", "evidence"))
 _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
 
 
@@ -147,14 +147,14 @@ class Line:
             self.keep("label", f"{what}; not judged")
         return label
 
-    def leaning(self) -> dict[str, Any]:
+    def read_label_scores(self) -> dict[str, Any]:
         """What a judge gave beside a label, if there; what is no such thing is not used.
 
         `score`, `probabilities`, `outside_probability`, `votes`, `method`, `confidence`,
-        `superseded`, `parts`, and what `why` finds.
+        `superseded`, `parts`, and what `read_explanation` finds.
         """
         details: dict[str, Any] = {}
-        if _LEANING.isdisjoint(self.row):
+        if _LABEL_SCORES.isdisjoint(self.row):
             return details
         chances = self.row.get("probabilities")
         for field in _SHARES:
@@ -189,9 +189,9 @@ class Line:
         is_staged = "votes" in details or "confidence" in details or "superseded" in details
         if is_staged and isinstance(method := self.row.get("method"), str):
             details["method"] = method
-        return details | self.why()
+        return details | self.read_explanation()
 
-    def why(self) -> dict[str, Any]:
+    def read_explanation(self) -> dict[str, Any]:
         """A judge's `evidence` and `rationale`, if there.
 
         Texts and lists of other things under `evidence` may be what was judged: those are left.

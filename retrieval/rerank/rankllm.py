@@ -297,11 +297,11 @@ def _limit_cutting(ranker: Any, context_size: int) -> None:
     handler = ranker._inference_handler
     generate = handler.generate_prompt
 
-    def bounded(result: Any, **options: Any) -> Any:
+    def generate_within(result: Any, **options: Any) -> Any:
         if options["max_length"] < 1:
             n = options["rank_end"] - options["rank_start"]
             what = f"{n} passages do not fit into {context_size} tokens, however short they are cut"
             raise InputError(f"{what}; raise context_size or lower the window")
         return generate(result=result, **options)
 
-    handler.generate_prompt = bounded
+    handler.generate_prompt = generate_within

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from json_lines import read_rows, write_rows
 
-from nuggetjudge.calibration.ballots import NONE, read_ballots
 from nuggetjudge.calibration.juries import (
     compare_methods,
     list_members,
     measure_together,
     write_combined,
 )
+from nuggetjudge.calibration.votes import NONE, read_jury_votes
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -66,8 +66,8 @@ def files(write, votes):
 
 def test_a_file_for_each_judge_says_what_one_with_all_votes_says(files, votes):
     human, each, both = files
-    apart = read_ballots(each, Problems(), labels=human)
-    at_once = read_ballots([both], Problems(), labels=human)
+    apart = read_jury_votes(each, Problems(), labels=human)
+    at_once = read_jury_votes([both], Problems(), labels=human)
     assert apart.members == at_once.members == ("one", "copy", "two")
     assert apart.cells == at_once.cells
     assert (apart.votes == at_once.votes).all()
@@ -84,7 +84,7 @@ def test_runs_are_joined_with_and_without_the_prefix_of_their_team(write):
 
     results = [labels("one.jsonl", "team.run", "full"), labels("two.jsonl", "run", "none")]
     problems = Problems()
-    made = read_ballots(results, problems, labels=labels("human.jsonl", "run", "full"))
+    made = read_jury_votes(results, problems, labels=labels("human.jsonl", "run", "full"))
     assert {dict(zip(made.key_names, cell, strict=True))["run_id"] for cell in made.cells} == {
         "team.run"
     }
@@ -96,13 +96,11 @@ def test_runs_are_joined_with_and_without_the_prefix_of_their_team(write):
 
 def test_a_copy_changes_the_labels_but_adds_no_vote(files):
     human, _, both = files
-    ballots = read_ballots([both], Problems(), labels=human)
-    worth = measure_together(ballots).worth.value
+    jury = read_jury_votes([both], Problems(), labels=human)
+    worth = measure_together(jury).worth.value
     assert worth < 2.2
-    assert (
-        measure_together(ballots.at(ballots.truth == ballots.votes[:, 0])).worth.correlation is None
-    )
-    rows = {row.member: row for row in list_members(ballots, "quadratic")}
+    assert measure_together(jury.at(jury.truth == jury.votes[:, 0])).worth.correlation is None
+    rows = {row.member: row for row in list_members(jury, "quadratic")}
     assert rows["one"].value == rows["copy"].value
     assert rows["one"].changes == rows["copy"].changes > 0
     assert rows["two"].changes == 0  # the middle one of three is always the copied one
@@ -113,8 +111,8 @@ def test_a_lost_vote_is_counted_and_is_no_label(write, files):
     rows = read_rows(both)
     for row in rows[:7]:
         row["votes"]["two"] = None
-    ballots = read_ballots([write("lost.jsonl", rows)], Problems(), labels=human)
-    [row] = [row for row in list_members(ballots, "quadratic") if row.member == "two"]
+    jury = read_jury_votes([write("lost.jsonl", rows)], Problems(), labels=human)
+    [row] = [row for row in list_members(jury, "quadratic") if row.member == "two"]
     assert (row.n, row.n_unjudged) == (len(rows) - 7, 7)
 
 
@@ -130,8 +128,8 @@ def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
             {"qid": row["qid"], "docid": row["docid"], "grade": None,
              "votes": {f"j{j}": right if n != j else wrong for j in range(N_TOPICS)}}
         )  # fmt: skip
-    ballots = read_ballots([write("shown.jsonl", shown)], Problems(), labels=human)
-    table = compare_methods(ballots, "quadratic", {"resamples": 0})
+    jury = read_jury_votes([write("shown.jsonl", shown)], Problems(), labels=human)
+    table = compare_methods(jury, "quadratic", {"resamples": 0})
     [chosen] = [way for way in table if way.name == "single, chosen on other topics"]
     assert (
         chosen.value.value < -0.9
@@ -141,62 +139,62 @@ def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
 @pytest.mark.parametrize("how", ["vote", "median", "mean", "dawid-skene"])
 def test_combined_labels_are_a_label_file(files, tmp_path, how):
     human, _, both = files
-    ballots = read_ballots([both], Problems(), labels=human)
+    jury = read_jury_votes([both], Problems(), labels=human)
     path = tmp_path / f"{how}.jsonl"
-    write_combined(path, ballots, how)
+    write_combined(path, jury, how)
     labels = read_labels(path, Problems())
-    assert labels.cells.keys() == set(ballots.cells)
-    assert labels.votes.keys() == set(ballots.cells)
+    assert labels.cells.keys() == set(jury.cells)
+    assert labels.votes.keys() == set(jury.cells)
     if how == "median":
-        assert [labels.cells[cell] for cell in ballots.cells] == [
-            SCALE[code] for code in ballots.votes[:, 0]
+        assert [labels.cells[cell] for cell in jury.cells] == [
+            SCALE[code] for code in jury.votes[:, 0]
         ]
     with pytest.raises(InputError, match="is there already"):
-        write_combined(path, ballots, how)
+        write_combined(path, jury, how)
 
 
 def test_a_file_without_votes_is_refused(files):
     with pytest.raises(InputError, match="no row has 'votes', the labels of 2 or more members"):
-        read_ballots([files[0]], Problems())
+        read_jury_votes([files[0]], Problems())
 
 
 def test_files_without_a_common_item_are_refused(files, write):
     other = write("other.jsonl", [{"qid": "t9", "docid": "p", "relevance": 1}])
     with pytest.raises(InputError, match="no item that all of them labelled"):
-        read_ballots([files[0], other], Problems())
+        read_jury_votes([files[0], other], Problems())
 
 
 # The 33 recorded judges of the LLMJudge challenge: what a panel is worth, and what it is not.
 @pytest.fixture(scope="module")
-def ballots(shared_data):
+def jury(shared_data):
     path = shared_data / "dl23_llmjudge" / "pairs.jsonl"
     if not path.is_file():
         pytest.skip(f"{path} is not here")
-    return read_ballots([path], Problems(), labels=path, votes="llm")
+    return read_jury_votes([path], Problems(), labels=path, votes="llm")
 
 
-def test_the_labels_of_33_judges_are_read(ballots):
-    assert ballots.votes.shape == (2762, 33)
-    assert ballots.scale == ("0", "1", "2", "3")
-    assert ballots.n_off_scale == 1  # a published label of 5
+def test_the_labels_of_33_judges_are_read(jury):
+    assert jury.votes.shape == (2762, 33)
+    assert jury.scale == ("0", "1", "2", "3")
+    assert jury.n_off_scale == 1  # a published label of 5
 
 
 @pytest.mark.slow
-def test_33_judges_are_worth_3_votes(ballots):
-    worth = measure_together(ballots)
+def test_33_judges_are_worth_3_votes(jury):
+    worth = measure_together(jury)
     assert worth.worth.value == pytest.approx(2.7, abs=0.05)
 
 
-def test_without_labels_of_people_the_worth_is_more_than_it_is(ballots):
-    blind = replace(ballots, truth=ballots.truth * 0 - 1)
+def test_without_labels_of_people_the_worth_is_more_than_it_is(jury):
+    blind = replace(jury, truth=jury.truth * 0 - 1)
     worth = measure_together(blind)
     assert not worth.by_people
     assert worth.worth.value > 2 * 2.67 * 0.9
 
 
 @pytest.mark.slow
-def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(ballots):
-    by_name = {way.name: way for way in compare_methods(ballots, "quadratic", {"resamples": 200})}
+def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(jury):
+    by_name = {way.name: way for way in compare_methods(jury, "quadratic", {"resamples": 200})}
     value = {name: way.value.value for name, way in by_name.items()}
     assert value["single, best of these (willia-umbrela1)"] == pytest.approx(0.551, abs=5e-4)
     assert value["single, chosen on other topics"] == pytest.approx(0.508, abs=5e-4)

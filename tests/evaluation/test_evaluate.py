@@ -91,7 +91,7 @@ def test_a_judge_labels_each_sample_by_the_fields_that_it_reads():
     ]
     result = nj.evaluate(given, GROUNDED, model="lexical")
     assert [row["label"] for row in result.judgements["labels"]] == ["yes", "no", None]
-    own = nj.judges.OwnJudge(GROUNDED, model="lexical")
+    own = nj.judges.CustomJudge(GROUNDED, model="lexical")
     assert nj.evaluate(given, own, model="lexical").scores == result.scores
     qa = [{"user_input": "what makes tides", "contexts": ["The moon makes tides.", "Boats."]}]
     rated = nj.evaluate(qa, "answerability", model="lexical")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from json_lines import read_rows
 
-from nuggetjudge.judges import read_own_judge
+from nuggetjudge.judges import read_custom_judge
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "demo"
 SMALL = Path(__file__).resolve().parents[1] / "collection"
@@ -305,7 +305,7 @@ def test_the_items_are_the_citations_with_their_texts_and_labels():
 
 
 def test_the_judge_takes_twelve_lines_at_most_and_gives_the_labels_of_the_items():
-    definition = read_own_judge(FOLDER / "grounded.yaml")
+    definition = read_custom_judge(FOLDER / "grounded.yaml")
     assert len((FOLDER / "grounded.yaml").read_text(encoding="utf-8").splitlines()) <= 12
     assert set(definition.scale) == {row["label"] for row in rows("labels/grounded.jsonl")}
     assert set(definition.inputs) < set(rows("labels/grounded.jsonl")[0])

@@ -12,11 +12,11 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import (
     AnswerabilityGrader,
+    CustomJudge,
+    CustomJudgeDefinition,
     EntailmentJudge,
     Jury,
     NuggetAssigner,
-    OwnJudge,
-    OwnJudgeDefinition,
     RelevanceJudge,
     SupportJudge,
     Verified,
@@ -202,12 +202,12 @@ def test_every_judge_of_items_can_sit_on_a_jury(kind, options, asked):
 
 
 def test_labels_without_an_order_are_voted_on(member, says):
-    definition = OwnJudgeDefinition(
+    definition = CustomJudgeDefinition(
         name="tone", question="Which?", inputs={"text": "a text"}, labels=["one", "two"],
         ordered=False,
     )  # fmt: skip
     says.update(a={"label": "one"}, b={"label": "two"}, c={"label": "two"})
-    members = [member(name, OwnJudge, definition=definition) for name in "abc"]
+    members = [member(name, CustomJudge, definition=definition) for name in "abc"]
     prediction = Jury(members, "vote")(text="any")
     assert (prediction.label, prediction.score, prediction.spread) == ("two", None, 1)
     with pytest.raises(ValueError, match="without an order can only be voted on"):

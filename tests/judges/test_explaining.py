@@ -14,12 +14,12 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import (
     AnswerabilityGrader,
     ClaimJudge,
+    CustomJudge,
+    CustomJudgeDefinition,
     EntailmentJudge,
     JudgeFile,
     KeyPointFilter,
     NuggetAssigner,
-    OwnJudge,
-    OwnJudgeDefinition,
     RelevanceJudge,
     SupportJudge,
 )
@@ -29,14 +29,14 @@ from nuggetjudge.records.judgements import Reason, Unjudged
 
 TEXT = "Tides turn\nturbines. Silt wears them down."
 QUESTION = "what do tides do"
-OWN = OwnJudgeDefinition(
+OWN = CustomJudgeDefinition(
     name="grounded",
     question="Is the claim stated in the source?",
     inputs={"claim": "a claim", "source": "a text"},
     labels={"no": 0.0, "partly": 0.5, "fully": 1.0},
     lexical={"look_for": "claim", "in": "source", "cuts": (0.3, 0.6)},
 )
-NAMES = OwnJudgeDefinition(
+NAMES = CustomJudgeDefinition(
     name="kind", question="Of what kind is it?", inputs={"text": "a text"},
     labels=["news", "diary"], ordered=False,
 )  # fmt: skip
@@ -58,9 +58,9 @@ JUDGES = {
                                {"questions": [QUESTION], "context": TEXT}, ["context"], ["0", "5"]),
     "claim": (ClaimJudge, {}, {"key_points": number_key_points([TEXT]), "claims": [TEXT]},
               ["claim"], ["no", "yes"]),
-    "own": (OwnJudge, {"definition": OWN}, {"claim": TEXT, "source": TEXT}, ["source"],
+    "own": (CustomJudge, {"definition": OWN}, {"claim": TEXT, "source": TEXT}, ["source"],
             ["no", "fully"]),
-    "own, without a rule": (OwnJudge, {"definition": NAMES}, {"text": TEXT}, ["text"],
+    "own, without a rule": (CustomJudge, {"definition": NAMES}, {"text": TEXT}, ["text"],
                             [None, "diary"]),
 }  # fmt: skip
 
@@ -269,24 +269,26 @@ def test_a_judge_without_a_text_to_quote_says_so():
     with pytest.raises(ValueError, match="has no text to quote"):
         KeyPointFilter("lexical").explaining(reasoning=True)
     definition = OWN.model_copy(update={"inputs": {"claim": "c", "reasoning": "r"}})
-    judge = OwnJudge(definition, ModelConfig(model="openai/mock", api_base="http://127.0.0.1:1"))
+    judge = CustomJudge(definition, ModelConfig(model="openai/mock", api_base="http://127.0.0.1:1"))
     with pytest.raises(ValueError, match="it has a field 'reasoning'"):
         judge.explaining(reasoning=True)
 
 
 def test_a_definition_names_what_is_quoted_and_which_labels_need_it():
-    definition = OwnJudgeDefinition.model_validate(
+    definition = CustomJudgeDefinition.model_validate(
         {**OWN.model_dump(by_alias=True), "evidence": {"of": ["claim"], "needed_for": ["no"]}}
     )
     with saying("no", quote="x") as server:
-        judge = OwnJudge(definition, model_at(server)).explaining(evidence="required")
+        judge = CustomJudge(definition, model_at(server)).explaining(evidence="required")
         with pytest.raises(JudgeError, match="no without evidence"):
             judge(claim=TEXT, source=TEXT)
         assert "claim_quotes" in schema_of(server.requests[0].body)["properties"]
     assert OWN.version == OWN.model_copy(update={"evidence": None}).version != definition.version
     for wrong in ({"of": ["page"]}, {"needed_for": ["maybe"]}):
         with pytest.raises(ValueError, match=r"evidence\.(of: no input|needed_for: no label)"):
-            OwnJudgeDefinition.model_validate({**OWN.model_dump(by_alias=True), "evidence": wrong})
+            CustomJudgeDefinition.model_validate(
+                {**OWN.model_dump(by_alias=True), "evidence": wrong}
+            )
 
 
 # --- the lexical judge

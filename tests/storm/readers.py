@@ -18,8 +18,8 @@ from nuggetjudge import records
 from nuggetjudge.backends.batch.ledger import Ledger
 from nuggetjudge.backends.offline import RecordedTransport
 from nuggetjudge.calibration.session import calibrate
+from nuggetjudge.judges.custom import read_custom_judge
 from nuggetjudge.judges.fitted import read_judge_file
-from nuggetjudge.judges.own import read_own_judge
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.journal import Journal
 from nuggetjudge.programs.engine.manifest import read_folder_config
@@ -85,7 +85,7 @@ def _file_readers() -> dict[str, Read]:
             [path], verified, problems
         )
     readers["judge file"] = lambda path, _: read_judge_file(path)
-    readers["own judge"] = lambda path, _: read_own_judge(path)
+    readers["own judge"] = lambda path, _: read_custom_judge(path)
     readers["config"] = lambda path, _: load_config(path, {})
     readers["journal"] = lambda path, _: _journal(path)
     readers["ledger"] = lambda path, _: Ledger(path)

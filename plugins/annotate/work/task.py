@@ -279,11 +279,11 @@ def _question_in(folder: Path) -> str:
     """What the own judge of a folder's items is asked; "" where that is not known."""
     if not folder.is_dir():
         return ""
-    from ....judges.own import read_own_judge  # with DSPy, which no other kind waits for
+    from ....judges.custom import read_custom_judge  # with DSPy, which no other kind waits for
 
     with suppress(InputError):
         own = find_inputs(folder).config.items.own
-        return read_own_judge(own).question if own is not None else ""
+        return read_custom_judge(own).question if own is not None else ""
     return ""
 
 

@@ -64,7 +64,7 @@ def take_support(theirs: ToolFiles) -> None:
                 for each in sentence.citations:
                     name, rank = each.passage_id, each.rank
                     named = {"citation": name, "rank": rank, "label": each.label}
-                    rows.write(support_row(*key, **named, leaning=each.as_fields()))
+                    rows.write(support_row(*key, **named, label_scores=each.as_fields()))
                     why = _why(calls.get((*key, rank)), has_calls=bool(calls))
                     theirs.count("support", {**ids, "citation": name}, each.label, why)
 

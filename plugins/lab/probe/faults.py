@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....judges import ItemJudge
-from ....judges.own import OwnJudge
+from ....judges.custom import CustomJudge
 from ....judges.table import find_judge, item_judges
 from ....judges.verdicts import Verdict
 from ....metrics.inference import SIGNED, Interval, jackknife_interval, ratio, resampling
@@ -317,7 +317,7 @@ def find_form(judge: ItemJudge) -> Form | None:
     if kind is not None and judge.listed is not None and judge.source in _OF_ANSWERS:
         needed = kind.load().required_text
         return Form(judge.listed, judge.source, "source", _IN_ANSWERS, _BLIND, needed)
-    rule = judge.definition.lexical if isinstance(judge, OwnJudge) else None
+    rule = judge.definition.lexical if isinstance(judge, CustomJudge) else None
     if rule is None:
         return None
     blind = dict.fromkeys(("omission", "reordering"), "each item is judged by itself")

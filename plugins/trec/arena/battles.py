@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ....records.kinds import Cell
 from ....records.reading.fields import Line
-from ....records.rows import Leaning, Row
+from ....records.rows import LabelScores, Row
 
 BattleLabel = Literal["loss", "tie", "win"]
 VerdictLabel = Literal["loss", "both_bad", "tie", "win"]
@@ -29,7 +29,7 @@ _SPELLINGS: dict[str, str] = {
 _VERDICTS = {"win": "a", "loss": "b"}  # of the judge, whose first answer is called A
 
 
-class BattleVerdict(Leaning):
+class BattleVerdict(LabelScores):
     """The verdict on a run in one order of the answers; `label` None: it was not judged."""
 
     label: VerdictLabel | None
@@ -164,7 +164,7 @@ def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
 def _verdict(line: Line, name: str) -> BattleVerdict | None:
     if (inner := line.child(name)) is None:
         return None
-    return BattleVerdict(label=inner.label("label", VERDICT_SCALE), **inner.leaning())
+    return BattleVerdict(label=inner.label("label", VERDICT_SCALE), **inner.read_label_scores())
 
 
 def _plain(label: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from ....records.reading.fields import Line, as_int, read_lines, show
 from ....records.reading.problems import Problems
-from ....records.rows import Leaning, Row
+from ....records.rows import LabelScores, Row
 
 StandingLabel = Literal["not_said", "unsupported", "uncited", "supported"]
 STANDING_LABELS: tuple[StandingLabel, ...] = get_args(StandingLabel)  # from worst to best
@@ -27,7 +27,7 @@ class Open(Row):
         return self.low if self.low == self.high else None
 
 
-class JudgedSentence(Leaning):
+class JudgedSentence(LabelScores):
     """A sentence, by its 0-based position, that gives an answer; `label` None: not judged."""
 
     sentence: int
@@ -183,7 +183,7 @@ def _answer(item: Line) -> JudgedAnswer | None:
             each.bad("sentence", each.row.get("sentence"), "a 0-based position")
             continue
         labels.append(
-            JudgedSentence(sentence=at, label=each.label("label", _YES), **each.leaning())
+            JudgedSentence(sentence=at, label=each.label("label", _YES), **each.read_label_scores())
         )
     text = item.optional_text("text")
     return JudgedAnswer(id=name, text=text, sentences=tuple(labels), **stands)

@@ -82,7 +82,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
             raise ValueError("wanted sub-narratives, which are judged each by itself; got none")
         outcomes = await asyncio.gather(*(self._part({**item, "sub_narrative": p}) for p in parts))
         calls = tuple(call for _, call in outcomes if call is not None)
-        return [self._graded([outcome for outcome, _ in outcomes], topic_id)], calls
+        return [self._grade_passage([outcome for outcome, _ in outcomes], topic_id)], calls
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
@@ -117,7 +117,9 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
             return self.add_explanation(verdict, reply, None, item), reply.provenance
         return verdict, reply.provenance
 
-    def _graded(self, judged_parts: Sequence[Part], topic_id: str | None) -> Verdict | Unjudged:
+    def _grade_passage(
+        self, judged_parts: Sequence[Part], topic_id: str | None
+    ) -> Verdict | Unjudged:
         """The grade of a passage from the outcomes of its parts, if that settles it."""
         labels = [each.label if isinstance(each, Verdict) else None for each in judged_parts]
         n_answered, n_related, n_lost = map(labels.count, (*_DETAILED_AND_RELATED, None))

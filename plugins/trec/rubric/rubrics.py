@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from ....records.nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from ....records.reading.fields import Line, read_lines, show
 from ....records.reading.problems import Problems
-from ....records.rows import Label, Leaning, Row, hash_ids
+from ....records.rows import Label, LabelScores, Row, hash_ids
 from .lint import lint
 
 CriterionLabel = Literal["not_met", "partly", "met"]
@@ -75,7 +75,7 @@ class Rubric(Row):
         return math.fsum(c.weight for c in self.criteria if c.weight > 0)
 
 
-class CriterionVerdict(Leaning):
+class CriterionVerdict(LabelScores):
     """How far an answer meets a criterion; `label` None: not judged."""
 
     topic_id: str

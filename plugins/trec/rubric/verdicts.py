@@ -78,13 +78,13 @@ def _ours(line: Line) -> Iterator[CriterionVerdict]:
             weight=weight,
             label=line.label("label", CRITERION_LABELS),
             kind=kind,
-            **line.leaning(),
+            **line.read_label_scores(),
         )
 
 
 def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, one in verdicts_with_lines(lines):
-        yield line, (one.topic_id, one.run_id, one.criterion_id), one.label, one.sure()
+        yield line, (one.topic_id, one.run_id, one.criterion_id), one.label, one.get_confidence()
 
 
 def _has_list(row: Mapping[str, Any]) -> bool:

@@ -176,14 +176,14 @@ class Coverage(Program):
             says_why = run.judge_set["answerability"].says_why
             why = files.enter_context(run.results.open(WHY)) if says_why else None
 
-            async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
+            async def rate_items(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
                 rest = (wanted, questions, data.ratings)
                 await rate(run.session, run.results, name, *rest, why=why)
 
             add_pools(data, collection)
-            await rated("pool", texts.of_pools)
+            await rate_items("pool", texts.of_pools)
             add_contexts(data, inputs)
-            await rated("ratings", texts.of_systems)
+            await rate_items("ratings", texts.of_systems)
         for topic_id, pool in data.pools.items():
             if not pool:  # nothing says which passages it has: all that were rated
                 data.pools[topic_id] = tuple(list_passages(topic_id, data.ratings[topic_id]))
@@ -199,7 +199,9 @@ class Coverage(Program):
         """Each rating: of the reports that runs wrote, and of passages, which are of no run."""
         sets = question_sets(lines(QUESTIONS))
         why = {
-            tuple(map(line.optional_id, ("topic_id", "passage_id", "question_id"))): line.leaning()
+            tuple(
+                map(line.optional_id, ("topic_id", "passage_id", "question_id"))
+            ): line.read_label_scores()
             for line in lines(WHY)
         }
         runs = {
@@ -210,7 +212,7 @@ class Coverage(Program):
             for name, rated in texts.items():
                 for question in sets[topic_id].questions:
                     cell, rating = (topic_id, name, question.id), rated.ratings[question.column]
-                    leaning = why.get(cell, {})
+                    label_scores = why.get(cell, {})
                     yield Judgement(
                         runs.get(name, ""),
                         topic_id,
@@ -219,10 +221,10 @@ class Coverage(Program):
                         question.id if name in runs else f"{name} {question.id}",
                         question.text,
                         None if rating < 0 else str(rating),
-                        score=leaning.get("score"),
+                        score=label_scores.get("score"),
                         docid=None if name in runs else name,
-                        evidence=leaning.get("evidence", ()),
-                        reasoning=leaning.get("rationale", ""),
+                        evidence=label_scores.get("evidence", ()),
+                        reasoning=label_scores.get("rationale", ""),
                         asked={"passage_id": name, "question_ids": question.id},
                     )
 

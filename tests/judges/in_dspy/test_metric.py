@@ -15,11 +15,11 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import (
     AnswerabilityGrader,
+    CustomJudge,
+    CustomJudgeDefinition,
     EntailmentJudge,
     NuggetAssigner,
     Nuggetizer,
-    OwnJudge,
-    OwnJudgeDefinition,
     SupportJudge,
     Verdict,
 )
@@ -160,7 +160,7 @@ def test_metrics_that_cannot_be():
     with pytest.raises(TypeError, match="Nuggetizer gives no labels"):
         Nuggetizer("lexical")(empty, dspy.Prediction())
     names = {"name": "kind", "question": "Which?", "inputs": {"text": "it"}, "ordered": False}
-    kinds = OwnJudge(OwnJudgeDefinition(labels=["a", "b"], **names))
+    kinds = CustomJudge(CustomJudgeDefinition(labels=["a", "b"], **names))
     with pytest.raises(ValueError, match="neither gains nor order"):
         kinds.metric()
 
@@ -172,7 +172,7 @@ OFFLINE = "http://127.0.0.1:9/v1"
 
 def test_dir():
     assert {"judges", "run", "metrics", "records", "retrieval"} <= set(dir(nuggetjudge))
-    assert {"SupportJudge", "Nuggetizer", "read_own_judge"} <= set(dir(nuggetjudge.judges))
+    assert {"SupportJudge", "Nuggetizer", "read_custom_judge"} <= set(dir(nuggetjudge.judges))
     for home in (nuggetjudge, nuggetjudge.judges, nuggetjudge.records, nuggetjudge.retrieval):
         for name in dir(home):
             getattr(home, name)
@@ -191,9 +191,9 @@ def test_signature_of_options_and_of_own_judges():
     options = inspect.signature(NuggetAssigner).parameters
     assert (options["window"].default, options["grades"].default) == (10, 3)
     tone = {"name": "tone", "question": "Is it?", "inputs": {"text": "a"}, "labels": ["no", "yes"]}
-    called = inspect.signature(OwnJudge(OwnJudgeDefinition(**tone)))
+    called = inspect.signature(CustomJudge(CustomJudgeDefinition(**tone)))
     assert str(called).startswith("(*, text: 'str')")
-    assert list(inspect.signature(OwnJudge).parameters)[:2] == ["definition", "model"]
+    assert list(inspect.signature(CustomJudge).parameters)[:2] == ["definition", "model"]
 
 
 def test_repr(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from mock_server import MockServer, input_of
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.judges import NuggetAssigner, OwnJudge, SupportJudge
+from nuggetjudge.judges import CustomJudge, NuggetAssigner, SupportJudge
 from nuggetjudge.judges.fitted import Correction, FittedPrompt, JudgeFile
 
 HINT = "Full means word for word."
@@ -358,7 +358,7 @@ def test_save_a_program_after_set_lm(tmp_path):
 def test_save_a_fitted_program(tmp_path):
     path = tmp_path / "tone.yaml"
     path.write_text(OWN, encoding="utf-8")
-    for name, judge in {"s": SupportJudge("lexical"), "o": OwnJudge(path, "lexical")}.items():
+    for name, judge in {"s": SupportJudge("lexical"), "o": CustomJudge(path, "lexical")}.items():
         Checked(fitted(judge)).save(tmp_path / name, save_program=True)
         loaded = dspy.load(str(tmp_path / name), allow_pickle=True).judge
         asked = ASKED if name == "s" else {"text": "bees", "other": "wind"}

@@ -16,7 +16,7 @@ from nuggetjudge.judges import (
     RelevanceJudge,
     SupportJudge,
 )
-from nuggetjudge.judges.own import OwnJudge
+from nuggetjudge.judges.custom import CustomJudge
 
 LIST = "reply: {form: list}\n"
 YES_NO = "reply: {form: label, after: 'so:', labels: {holds: HOLDS, fails: FAILS}}\n"
@@ -128,7 +128,7 @@ def test_the_lexical_judge_answers_under_a_prompt_file_as_without(name, written)
 def test_a_judge_of_ones_own_takes_a_prompt_file_too(model, written):
     server, config = model
     server.brain = lambda body: "so: holds"
-    judge = OwnJudge(written(OWN, "own.yaml"), config)
+    judge = CustomJudge(written(OWN, "own.yaml"), config)
     asked = judge.with_prompt(written("user: '{claim} {source}'\n" + words("wet", "dry")))
     assert asked(**ITEM).label == "wet"
 

@@ -4,7 +4,7 @@ import pytest
 
 from nuggetjudge.backends.errors import JudgeOutputError
 from nuggetjudge.judges.instruments.files import ReplyForm
-from nuggetjudge.judges.instruments.replies import Labels, ReplyReader, items_of
+from nuggetjudge.judges.instruments.replies import Labels, ReplyReader, read_items
 
 SUPPORT = {"support": "support", "partial support": "partial_support", "not support": "not_support"}
 
@@ -62,7 +62,7 @@ def test_texts_of_a_list_are_those_that_python_reads(text):
 
     expected = ast.literal_eval(text)
     joined = [part.encode("utf-16", "surrogatepass").decode("utf-16") for part in expected]
-    assert items_of(text) == joined
+    assert read_items(text) == joined
 
 
 def test_half_a_character_in_a_list_is_no_text():

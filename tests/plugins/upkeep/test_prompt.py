@@ -150,7 +150,7 @@ def test_a_judge_of_the_users_own_is_printed(judge, sent, tmp_path):
     (tmp_path / "polite.yaml").write_text(OWN)
     (row,) = judge("prompt", "polite.yaml", "--item", f"reply={S}", "--json").rows
     body = sent(
-        lambda model: judges.OwnJudge(tmp_path / "polite.yaml", model), reply=S, tone="(how)"
+        lambda model: judges.CustomJudge(tmp_path / "polite.yaml", model), reply=S, tone="(how)"
     )
     assert row["messages"] == body["messages"]
     assert (row["judge"], row["from_example"]) == ("polite", ["tone"])

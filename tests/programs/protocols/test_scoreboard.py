@@ -133,7 +133,12 @@ def test_measures_of_two_programs_join_in_one_cell():
 def test_the_measures_over_all_citations_come_only_when_all_were_judged(
     tmp_path, citations, has_all
 ):
-    cited = {"citation": "p", "rank": 0, "label": "full", "leaning": {"probabilities": {"full": 1}}}
+    cited = {
+        "citation": "p",
+        "rank": 0,
+        "label": "full",
+        "label_scores": {"probabilities": {"full": 1}},
+    }
     (tmp_path / FILE).write_bytes(orjson.dumps(support_row("a", "t", 0, **cited)))
     notes = {"config": {"support": {"citations": citations}}}
     Support().score(Folder(tmp_path, Problems(), notes=notes), board := Scoreboard(["t"]))

@@ -99,7 +99,7 @@ class EvidenceRule(Row):
     )
 
 
-class OwnJudgeDefinition(Row):
+class CustomJudgeDefinition(Row):
     """The content of the YAML file of a judge: only data.
 
     `labels` are ordered from worst to best. A map gives each a gain in [0, 1]. In a list, ordered
@@ -213,7 +213,7 @@ class OwnJudgeDefinition(Row):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-class OwnJudge(ItemJudge):
+class CustomJudge(ItemJudge):
     """Give each item a label of a definition: `judge(claim=, source=).label`.
 
     Args:
@@ -227,10 +227,10 @@ class OwnJudge(ItemJudge):
     predictor, output = "judge", "label"
     key: tuple[str, ...] = ()
 
-    def __init__(self, definition: OwnJudgeDefinition | str | Path, *args: Any, **options: Any):
+    def __init__(self, definition: CustomJudgeDefinition | str | Path, *args: Any, **options: Any):
         super().__init__(*args, **options)
-        if not isinstance(definition, OwnJudgeDefinition):
-            definition = read_own_judge(Path(definition))
+        if not isinstance(definition, CustomJudgeDefinition):
+            definition = read_custom_judge(Path(definition))
         self.definition = definition
         self.name, self.version = definition.name, definition.version
         self.inputs = tuple(definition.inputs)
@@ -260,7 +260,7 @@ class OwnJudge(ItemJudge):
         return {"label": self.scale[sum(score >= cut for cut in rule.cuts)]}
 
 
-def read_own_judge(path: Path) -> OwnJudgeDefinition:
+def read_custom_judge(path: Path) -> CustomJudgeDefinition:
     """Read the YAML file of a judge. Raises: InputError with file and line for each error.
 
     `yes`, `no`, `on` and `off` are words there; only `true` and `false` are truth values.
@@ -273,10 +273,10 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from None
     data, lines = read_settings_text(path, text, "name: and question:")
-    return check_settings(OwnJudgeDefinition, data, path, lines)
+    return check_settings(CustomJudgeDefinition, data, path, lines)
 
 
-def _signature(definition: OwnJudgeDefinition) -> type[dspy.Signature]:
+def _signature(definition: CustomJudgeDefinition) -> type[dspy.Signature]:
     members = {f"LABEL_{i}": name for i, name in enumerate(definition.scale)}
     new: Any = Label  # made as any enum is
     labels = new("Label", members)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..metrics.jury import JuryMethod, Ties, combine_votes
 from ..programs.analysis.agree_labels import get_topics, join_scales
-from ..programs.config.judge_sections import seats
+from ..programs.config.judge_sections import list_members
 from ..programs.engine.manifest import read_folder_config, read_manifest
 from ..programs.protocols.judged_files import (
     are_ordered,
@@ -31,7 +31,7 @@ NONE = -1  # in place of the code of a label
 
 
 @dataclass(frozen=True)
-class Ballots:
+class JuryVotes:
     """Votes (n items, m members) and labels of people (n,), as codes on `scale`; -1: none.
 
     Attributes:
@@ -58,16 +58,16 @@ class Ballots:
     costs: Mapping[str, float | None] = field(default_factory=dict)
     n_off_scale: int = 0
 
-    def at(self, where: NDArray[np.bool_]) -> Ballots:
+    def at(self, where: NDArray[np.bool_]) -> JuryVotes:
         """The items there."""
 
-        def chosen(column: Any) -> Any:
+        def choose(column: Any) -> Any:
             if column is None or isinstance(column, np.ndarray):
                 return None if column is None else column[where]
             return tuple(one for one, is_in in zip(column, where, strict=True) if is_in)
 
         names = ("cells", "topics", "votes", "truth", "labels", "adjudicated")
-        return replace(self, **{name: chosen(getattr(self, name)) for name in names})
+        return replace(self, **{name: choose(getattr(self, name)) for name in names})
 
     def decide(
         self, method: JuryMethod | None = None, members: Sequence[int] | None = None
@@ -99,7 +99,7 @@ class Ballots:
         return mean_positions
 
 
-def read_ballots(
+def read_jury_votes(
     paths: Sequence[Path],
     problems: Problems,
     *,
@@ -108,7 +108,7 @@ def read_ballots(
     kind: str | None = None,
     votes: str = "votes",
     may_be_one: bool = False,
-) -> Ballots:
+) -> JuryVotes:
     """The votes of one results folder or file of a jury, or of several, one of each judge.
 
     Args:
@@ -146,7 +146,7 @@ def read_ballots(
     cells = tuple(sorted(set().union(*by_member.values())))
     code = {label: i for i, label in enumerate(whole)}
     rows = [[of.get(cell) for of in by_member.values()] for cell in cells]
-    made = Ballots(
+    made = JuryVotes(
         members=tuple(by_member),
         scale=whole,
         is_ordered=are_ordered(read[0].kind, whole, *paths, *([labels] if labels else [])),
@@ -201,7 +201,7 @@ def _codes(cells: Sequence[Cell], file: LabelFile | None, code: Mapping[str, int
     return np.array([code.get(labels.get(cell, ""), NONE) for cell in cells], np.int64)
 
 
-def _as_run(made: Ballots, path: Path, file: LabelFile, code: Mapping[str, int]) -> Ballots:
+def _as_run(made: JuryVotes, path: Path, file: LabelFile, code: Mapping[str, int]) -> JuryVotes:
     """With what the jury of a results folder said, how it decides and what it took."""
     if not path.is_dir():
         return made
@@ -229,8 +229,8 @@ def _costs(
 
     config = read_folder_config(path)
     prices = {
-        seat.name: get_price(config.model(seat.settings.model))
-        for seat in seats(config.judge(name))
+        member.name: get_price(config.model(member.settings.model))
+        for member in list_members(config.judge(name))
     }
     dollars: dict[str, float | None] = {}
     for answered, tokens in manifest.get("tokens_by", {}).items():
