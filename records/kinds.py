@@ -32,6 +32,7 @@ Labelled = tuple[Line, Cell, str | None, Mapping[str, Any]]
 Spell = Callable[[Any, Sequence[str] | None], tuple[str | None, bool]]
 
 GROUP = "nuggetjudge.kinds"  # of entry points
+SCALES = "nuggetjudge.scales"  # of entry points: NAME = "module:labels", worst first, of no kind
 OTHER = "other"  # the kind of labels that no kind is declared for
 _HOME = __name__.rpartition(".")[0]
 _BUILT_IN = {
@@ -51,7 +52,7 @@ class Kind:
     Attributes:
         name: in label files, configs and on the command line.
         key: the ids that name an item, in label files and results. also: other names that files
-            have for an id.
+            have for an id. runs: those of them that name runs.
         scale: the labels, worst to best; those of a Label class with what each means.
         gains: what each label is worth, in [0, 1].
         many: what its items are called; "": as the kind. length_of: the text whose length counts
@@ -75,6 +76,7 @@ class Kind:
     scale: type[Label] | tuple[str, ...]
     gains: Mapping[str, float]
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    runs: tuple[str, ...] = ("run_id",)
     many: str = ""
     length_of: tuple[str, str] | tuple[()] = ()
     judge: str = ""
@@ -167,6 +169,16 @@ _SHARED_IDS: dict[str, tuple[str, ...]] = {
     "sentence_id": ("sentence_id", "sentence_idx"),
     "passage_id": ("passage_id", "docid", "report_id"),
 }
+
+
+def run_fields() -> frozenset[str]:
+    """The ids that name runs, as the declared kinds have them."""
+    return _run_fields(tuple(sys.path))
+
+
+@cache
+def _run_fields(path: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name for kind in load_kinds().values() for name in kind.runs)
 
 
 def key_fields() -> dict[str, tuple[str, ...]]:
@@ -326,7 +338,6 @@ FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
 OTHER_SCALES = (  # of no declared kind
     ("no", "yes"),
     ("false", "true"),
-    ("not_said", "unsupported", "uncited", "supported"),
 )
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
 MAX_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
@@ -450,6 +461,16 @@ def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(map(str, range(min([0, *grades]), max([HIGHEST_GRADE, *grades]) + 1)))
 
 
+@cache
+def _load_scales(path: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The scales of other packages on the import path; one that cannot be loaded is left out."""
+    found = []
+    for entry in entry_points(group=SCALES):
+        with suppress(Exception):  # another package's code may raise anything
+            found.append(tuple(entry.load()))
+    return tuple(found)
+
+
 def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     """The scale that has all these labels: one of ours, or their range as whole numbers.
 
@@ -459,7 +480,7 @@ def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     of_kinds = (  # whole numbers without a kind of their own have the range that they have
         each.labels for each in load_kinds().values() if not each.labels[0].isdecimal()
     )
-    for scale in (*own, *OTHER_SCALES, *of_kinds):
+    for scale in (*own, *OTHER_SCALES, *_load_scales(tuple(sys.path)), *of_kinds):
         if labels and labels <= set(scale):
             return scale
     if (ends := find_ends(kind, labels)) is None or ends[1] - ends[0] >= MAX_LABELS:

@@ -30,6 +30,7 @@ from .kinds import (
     key_fields,
     kind_of_key,
     kind_of_rows,
+    run_fields,
 )
 from .reading.fields import Choice, Line, Where, as_id, as_int, read_lines, show
 from .reading.lines import first_line, is_json, raw_lines
@@ -369,7 +370,7 @@ def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
 
 def _run_positions(key_names: Sequence[str]) -> list[int]:
     """Where the names of runs stand among the ids of a cell."""
-    return [at for at, name in enumerate(key_names) if name in ("run_id", "opponent_id")]
+    return [at for at, name in enumerate(key_names) if name in run_fields()]
 
 
 BETWEEN = "\n\n"  # the texts of an input that is a list

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ...records.judgements import Evidence
-from ...records.kinds import Cell, key_fields
+from ...records.kinds import Cell, key_fields, run_fields
 from ...records.reading.fields import Line, LineIndex, read_lines
 from ...records.reading.problems import Problems
 from ...records.rows import Explained, LabelScores
@@ -259,6 +259,6 @@ class TopicFiles:
         return self._indexes[name]
 
     def _is_wanted(self, line: Line) -> bool:
-        if self._run is None or (run := line.row.get("run_id")) is None:
+        if self._run is None or line.row.get("run_id") is None:
             return True
-        return self._run in (run, line.row.get("opponent_id"))
+        return any(line.row.get(name) == self._run for name in run_fields())

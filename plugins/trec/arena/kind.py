@@ -55,6 +55,7 @@ def _order_sides(cell: Cell, label: str | None) -> tuple[Cell, str | None]:
 BATTLE_KIND = Kind(
     name="battles",
     key=BATTLE_KEY,
+    runs=("run_id", "opponent_id"),
     scale=BATTLE_SCALE,
     gains=BATTLE_GAINS,
     rows="battles",

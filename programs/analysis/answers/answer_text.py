@@ -17,13 +17,8 @@ from ....records.reading.problems import escape
 from ....records.rows import ScoreRow
 from ...protocols.table import choose, point_units, program
 from ..tables.words import count, join_words
-from .views import AnswerView, Judged, label_standings
+from .views import AnswerView, Judged, label_standings, order_labels
 
-_ORDER = (  # worst first
-    *("not_support", "not_met", "no", "neutral"),
-    *("partial_support", "partly", "support", "met", "yes"),
-    *("not_said", "unsupported", "uncited", "supported"),
-)
 _TAB = "     "
 
 
@@ -52,7 +47,7 @@ def answer_text(
         key=lambda each: (
             parts_of.index(each.sub_narrative),
             each.importance == "okay",
-            _rank(each.label),
+            _rank(each),
         ),
     )
     quotes = _QuotedSentences(view)
@@ -129,9 +124,9 @@ def _find_cited(judged: Judged, passages: bool) -> Iterator[str]:
 def _points(
     unit: str, of_unit: Sequence[Judged], order: Sequence[Judged], quotes: _QuotedSentences
 ) -> Iterator[str]:
-    counts = Counter(each.label for each in of_unit)
-    order_of = sorted(counts, key=_rank, reverse=True)
-    parts = ", ".join(f"{counts[label]} {_name_label(label)}" for label in order_of)
+    best_first = sorted(of_unit, key=_rank, reverse=True)
+    counts = Counter(each.label for each in best_first)
+    parts = ", ".join(f"{n} {_name_label(label)}" for label, n in counts.items())
     yield wrap(f"{plural(unit).capitalize()}, {len(of_unit)}: {parts}")
     part = ""
     for n, each in enumerate(order):
@@ -210,13 +205,14 @@ class _QuotedSentences:
         return self._numbers[bisect_right(self._ends, evidence.start)]
 
 
-def _rank(label: str | None) -> int:
-    """Of a label among those of its scale, the worst first."""
-    if label is None:
+def _rank(one: Judged) -> int:
+    """The place of its label in the scale, the worst first; -1: not judged."""
+    if one.label is None:
         return -1
-    if label.isdecimal():
-        return int(label)
-    return _ORDER.index(label) if label in _ORDER else len(_ORDER)
+    if one.label.isdecimal():
+        return int(one.label)
+    labels = order_labels(one.program)
+    return labels.index(one.label) if one.label in labels else len(labels)
 
 
 NO_TERMINAL = 100  # columns where nothing says how wide the terminal is

@@ -92,6 +92,15 @@ def label_standings(name: str) -> dict[str, Standing]:
     return {label: by_mark.get(mark, "missed") for label, (mark, *_) in words.labels.items()}
 
 
+@cache
+def order_labels(name: str) -> tuple[str, ...]:
+    """Labels of a program, worst to best: of its kind, else of its words; (): neither has any."""
+    one = table.program(name)
+    if (kind := find_kind(one.kind)) is not None:
+        return kind.labels
+    return tuple(reversed(list(one.words.labels))) if one.words is not None else ()
+
+
 _OF_JUDGEMENT = [each.name for each in fields(Judged) if each.name in Judgement._fields]
 
 

@@ -9,10 +9,11 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.programs.analysis.answers.views import read_answer_views
+from nuggetjudge.programs.analysis.answers.views import order_labels, read_answer_views
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 DEMO = Path(__file__).parents[3] / "examples" / "argue"
@@ -311,3 +312,13 @@ def test_a_folder_of_collaborators_files_is_read_by_their_names(judge, tmp_path)
     shutil.rmtree(folder)
     shown = judge("show", "out", "half", "tides")  # the results stand without it
     assert shown.code == 0
+
+
+def test_labels_of_questions_stand_from_not_said_to_supported(tmp_path):
+    rows = [{"topic_id": "t", "run_id": "r", "question_id": q, "label": label}
+            for q, label in (("1", "uncited"), ("2", "not_said"))]  # fmt: skip
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    worst_first = ("not_said", "unsupported", "uncited", "supported")
+    assert read_labels(path, Problems()).scale == worst_first
+    assert order_labels("argue") == worst_first
