@@ -248,7 +248,7 @@ class Tools:
     def budget_met(self) -> JudgeError | None:
         """The first question that the budget of the run had no room for, if there was one.
 
-        Whatever was made without its answer is no outcome: with more to spend it would be another.
+        What was made without its answer is not an outcome: with a higher limit it would differ.
         """
         return self._budget_met[0] if self._budget_met else None
 

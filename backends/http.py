@@ -378,7 +378,7 @@ def _hint(status: int, refused: str) -> str:
 
 
 def read_completion(raw: bytes, secrets: Secrets) -> Completion:
-    """A reply as it came. Raises: EndpointError if it is no chat completion."""
+    """A reply as it came. Raises: EndpointError if it is not a chat completion."""
     try:
         reply = parse_reply(raw)
         choice = reply["choices"][0]
@@ -431,7 +431,7 @@ def _text(value: Any) -> str:
 
 
 def read_count(value: Any) -> int:
-    """A number of tokens as an endpoint tells it; 0, not known, for what is no plausible count."""
+    """A number of tokens that an endpoint reports; 0, not known, for an implausible count."""
     return value if type(value) is int and 0 < value <= MAX_TOKENS else 0
 
 

@@ -37,7 +37,7 @@ class Stored:
         panel: (n,) the median of the members' votes, of labels without order the commonest.
         votes: (n, m) by each of `names`.
         cheap, expensive, truth: (n,) labels of the first stage, of the
-            next (of people: theirs), and of people. expensive_name: of the next.
+            next (for people: their own), and of people. expensive_name: of the next.
         has_texts: whether lexical scores and lengths are known.
         models: by member, "" for a single judge, who answered, where that is known.
         costs: dollars for an item of the first stage and of the next; None: not known.

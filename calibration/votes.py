@@ -40,7 +40,7 @@ class JuryVotes:
         adjudicated: (n,) whether its adjudicator said so.
         method, ties: how the jury combines votes.
         costs: by member the dollars that its calls took, None where the price is not known.
-        n_off_scale: votes that are no label of the scale, counted as none.
+        n_off_scale: votes that are not labels of the scale, counted as no vote.
     """
 
     members: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Options of several commands that are no settings, and commands whose help has panels."""
+"""Options of several commands that are not settings, and commands whose help has panels."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def agree(
         seed: of the draws.
         level: of the intervals, in (0, 1).
 
-    Returns: the agreement with intervals; if several people labelled, also theirs with each other.
+    Returns: the agreement with intervals; if several people labelled, also among them.
     Raises: InputError if nothing can be compared, or if the labels have different scales.
     Warns: UserWarning if rows were left out.
 

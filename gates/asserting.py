@@ -34,7 +34,7 @@ def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
 
     Returns: what further assertions are made of.
     Raises: AssertionError where more is missing or a limit ended the run, with reasons and
-        questions; InputError for what is no results folder.
+        questions; InputError for anything but a results folder.
 
     Example: assert_judged(result).not_worse_than("baseline").mean("V_strict") >= 0.4
     """

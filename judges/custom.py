@@ -220,7 +220,7 @@ class CustomJudge(ItemJudge):
         definition: the definition, or its YAML file.
         model, backend: as for `Judge`.
 
-    `key` has the ids of the items; the judge learns them from whoever runs it.
+    `key` has the ids of the items; the judge gets them from its caller.
     """
 
     kind = "other"

@@ -30,7 +30,7 @@ def with_demonstrations(judge: J, path: Path) -> J:
     that the judge has by itself, and are part of its prompts' hashes. A judge that says why takes
     examples with and without reasons and quotes.
 
-    Raises: InputError with every line that is no example of this judge, and for an empty file.
+    Raises: InputError with every line that is not an example of this judge, and for an empty file.
     """
     changed: J = judge.deepcopy()
     predictors = changed.questions()

@@ -495,7 +495,7 @@ def correct_shares(observed: Floats, rates: ErrorRates) -> Floats | None:
         observed: (k,) shares of the judge's labels, their sum 1.
 
     Returns: (k,) shares, their sum 1; a label that people never gave has 0. None if the judge
-        hardly tells the labels apart, or people gave only one.
+        hardly distinguishes the labels, or people gave only one.
     Raises: ValueError if `observed` has another length.
     Source: Rogan and Gladen, "Estimating prevalence from the results of a screening test"
         (American Journal of Epidemiology, 1978), for 2 labels; its matrix form for k.

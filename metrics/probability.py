@@ -61,7 +61,7 @@ def probability_scores(
         labels: (n,) true codes 0..k-1.
         bins: of the calibration error.
 
-    Raises: ValueError for lengths that differ, probabilities that are none, or a label that is
+    Raises: ValueError for lengths that differ, invalid probabilities, or a label that is
         not a code; it names the index.
     Source: Brier, "Verification of forecasts expressed in terms of probability" (1950), his sum
         over all labels: for two labels twice the mean square error of P(label = 1).
@@ -109,7 +109,7 @@ def calibration_error(
 def reliability_curve(
     probabilities: ArrayLike, happened: ArrayLike, *, bins: int = BINS
 ) -> list[ReliabilityBin]:
-    """Foretold against observed shares, in bins of about equally many items.
+    """Compute predicted against observed shares, in bins of about equally many items.
 
     Items go by rank into `bins` equal parts; those of equal probability stay together, in the
     part that the first of them falls into. So the order of the items does not matter, and there

@@ -78,7 +78,7 @@ def read_measure(name: str) -> Any:
 
     ir_measures 0.4 reads names by parts of Python's `ast` that Python 3.14 removed, so not here.
 
-    Raises: ValueError, NameError for a name that is none.
+    Raises: ValueError or NameError for an unknown name.
     """
     import ir_measures
 

@@ -163,7 +163,7 @@ class _Files(NamedTuple):
 
 
 def _read_instruments(data: DataConfig, files: _Files, collection: Collection) -> None:
-    """What answers are judged by; where no topics are named, theirs are the topics."""
+    """What answers are judged by; without named topics, its topics are used."""
     problems, topics = collection.problems, collection.topics
     if data.candidates:
         pool = read_candidates(data.candidates, problems)

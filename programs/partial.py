@@ -1,4 +1,4 @@
-"""What is no results folder, read as one: a run that was stopped, a folder that a package knows."""
+"""A stopped run, or a folder that a package knows, read as a results folder."""
 
 from __future__ import annotations
 

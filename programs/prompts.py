@@ -303,7 +303,7 @@ def _ask_one(
 
 
 def _cast(judge: Judge, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as the judge's `decide` takes them. Raises: InputError for what is no number."""
+    """Return the values as `decide` takes them. Raises: InputError for anything but a number."""
     parameters = inspect.signature(judge.decide).parameters
     typed: dict[str, Any] = {}
     for name, value in values.items():

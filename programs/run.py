@@ -235,7 +235,7 @@ def _open_corpus(config: Config, steps: Sequence[AnyStep]) -> Corpus:
 
 
 def _count_not_made(collection: Collection, results: Results) -> None:
-    """Count the answers, contexts and candidates that are not there by no doing of the systems."""
+    """Count the answers, contexts and candidates that nuggetjudge itself failed to make."""
 
     def name_lost(lost: Mapping[tuple[str, str], Reason]) -> list[tuple[dict[str, str], Reason]]:
         return [({"topic_id": t, "run_id": run}, why) for (run, t), why in lost.items()]

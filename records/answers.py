@@ -43,7 +43,7 @@ def read_references(line: Line) -> References:
     """The `references` of an answer, and the ids of its `documents`.
 
     Reported: an id that is listed twice (both indexes count, so that positions hold), an item that
-    is no id (its index is kept).
+    is not an id (its index is kept).
     """
     references = line.array("references") if line.row.get("references") is not None else None
     listed = tuple(map(as_id, references or ()))

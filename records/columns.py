@@ -132,7 +132,7 @@ class ColumnMap:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Our name -> theirs, as `--field` says it: several columns with commas."""
+        """Our name -> the name in the file, as in `--field`: several columns with commas."""
         return {name: ",".join(columns) for name, columns in self.columns.items()}
 
     @property

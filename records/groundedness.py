@@ -75,7 +75,7 @@ def read_statements(
 ) -> Iterator[Statement]:
     """Read `groundedness.jsonl`, a line per topic, run and statement, lazily.
 
-    A label that is none of supported, not_found and contradicted becomes None (not judged) and is
+    A label other than supported, not_found and contradicted becomes None (not judged) and is
     listed as `label`; null becomes None too.
 
     Args:

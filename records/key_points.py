@@ -77,7 +77,7 @@ def read_key_point_sets(path: Path, problems: Problems) -> dict[str, KeyPointSet
     or is named by its text (`key_point_ids`).
 
     Errors reported: no topic, no list, a topic twice, an id twice in a topic. An empty key point is
-    skipped; a text that occurs twice is kept and mentioned, as are what is no span or no source,
+    skipped; a text that occurs twice is kept and mentioned, as are invalid spans and sources,
     which are left out.
     """
     return key_point_sets(read_lines(path, problems))
@@ -119,7 +119,7 @@ def key_point_set_row(points: KeyPointSet) -> dict[str, Any]:
 def read_entailments(path: Path, problems: Problems) -> Iterator[Entailment]:
     """Read `entailments.jsonl`, a line per topic, run and key point, lazily.
 
-    A label that is none of yes, neutral and no becomes None (not judged, never no) and is
+    A label other than yes, neutral and no becomes None (not judged, never no) and is
     listed as `label`; null, as we write what is not judged, becomes None too. Evidence may be a
     text, as older files have it, with `is_quoted` beside it: one that is neither true nor false is
     not used, and listed.

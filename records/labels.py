@@ -75,7 +75,7 @@ def sides(
             lowest, for a file need not have its best grade.
         kind, path: of the file; any spelling of its kind does, the path is for messages.
 
-    Raises: InputError for a cut that is no label of the scale, or its worst.
+    Raises: InputError for a cut that is not a label of the scale, or its worst.
     """
     at = cut.strip().lower()
     if at not in scale and (known := find_kind(kind)) is not None and known.spell is not None:
@@ -110,7 +110,7 @@ POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people
 def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
     """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
 
-    An apostrophe that keeps a spreadsheet from taking a text for a formula is no part of it.
+    An apostrophe that keeps a spreadsheet from taking a text for a formula is not part of it.
 
     Raises: InputError naming the line where the file stops being CSV, or what is wrong with
         its header: another separator than a comma, a column without a name or there twice; at
@@ -379,7 +379,7 @@ BETWEEN = "\n\n"  # the texts of an input that is a list
 class ItemRow(Row):
     """One item: `line` in its file, its ids by name (as label files have them), and its texts.
 
-    `not_made`: a text of it could not be made, by no doing of the system, and why; it has none.
+    `not_made`: why nuggetjudge itself failed to make a text of it, which is then missing.
     """
 
     line: int

@@ -226,7 +226,7 @@ def read_assignments(
 ) -> Iterator[Assignment]:
     """Read nuggetizer's assign layout (or its envelope) lazily, in file order.
 
-    A label that is none of the three, such as `failed` or free text, becomes None (not
+    A label other than these three, such as `failed` or free text, becomes None (not
     judged, never not_support) and is listed as `label`; null, as we write what is not judged,
     becomes None too. The length is counted again where the answer's text is there.
 

@@ -165,7 +165,7 @@ def is_own(passage_id: str, topic_id: str) -> bool:
 
 
 def list_passages(topic_id: str, text_ids: Iterable[str]) -> list[str]:
-    """Those of the rated texts that are no reports."""
+    """The rated texts that are not reports."""
     report = reference_id(topic_id)
     return [name for name in text_ids if name != report and not name.startswith(f"{report}:")]
 
@@ -248,7 +248,7 @@ def _count(rows: _Rows, topic_id: str, line: Line) -> None:
 
 
 def _in_order(line: Line, field: str) -> tuple[int, ...] | None:
-    """The ratings of a list; None, and a problem for each that is none."""
+    """The ratings of a list; None, and a problem, for each that is invalid."""
     if (items := line.array(field)) is None:
         return None
     ratings = []

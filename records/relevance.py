@@ -28,7 +28,7 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
 
     A grade, -100 to 100, may be written as a whole number, as a float that is one (`2.0`), or True
     or False. The iteration column is not used, nor are confidence and run of six columns, but a
-    confidence that is no number is an error.
+    confidence that is not a number is an error.
 
     Errors reported: other than 4 or 6 columns, other grades, one pair with two grades.
     """
@@ -154,9 +154,10 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
 
     Differs: trec_eval breaks ties of the score by document id and never looks at the rank.
 
-    A topic with the one document `not-made:REASON` has no ranking, by no doing of the system.
+    A topic with the one document `not-made:REASON` has no ranking: nuggetjudge itself failed to
+    make it.
 
-    Errors reported: other than 6 columns, a rank or score that is no number, a document twice in
+    Errors reported: other than 6 columns, a rank or score that is not a number, a document twice in
     a topic, more than one tag in the file. A topic whose ranks contradict its scores is kept
     in the order of the scores and mentioned.
     """
@@ -340,7 +341,7 @@ def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
     The grade stands under `grade`, `judgment` or `relevance`. Where UMBRELA could not parse a
     reply it wrote 0 and `result_status` 0, RAGDoll -1 and `status` failed: that is not judged, and
     listed as `unparsed`. A
-    grade that is no whole number from -100 to 100 is not judged and listed as `grade`; null is
+    grade that is not a whole number from -100 to 100 is not judged and listed as `grade`; null is
     not judged.
 
     Errors reported: no topic or passage id, one pair with two grades.

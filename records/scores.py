@@ -43,7 +43,7 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
 
     A first line without a value is a header and is mentioned. `nan` and `none` read as None.
     Rows with a column a measure, as other tools have them, are read under our names.
-    Errors reported: a wrong number of columns, a value that is no finite number, a cell twice.
+    Errors reported: a wrong number of columns, a value that is not a finite number, a cell twice.
     """
     if layout == "jsonl" or (layout is None and is_json(path)):
         numbered = score_rows(read_lines(path, problems))

@@ -88,9 +88,10 @@ def read_table(path: Path, problems: Problems, *, sheet: str | None = None) -> T
     Args:
         sheet: of a workbook; None: the first visible one with rows.
 
-    Raises: InputError for a file that is no table, such as an empty one, or whose header cannot be
-        used: a column twice, more than `MAX_COLUMNS`.
-    Errors reported: a row with more or fewer cells than the header, a line that is no JSON object.
+    Raises: InputError for a file that is not a table, such as an empty one, or whose header cannot
+        be used: a column twice, more than `MAX_COLUMNS`.
+    Errors reported: a row with more or fewer cells than the header, a line that is not a JSON
+    object.
     """
     notes: list[str] = []
     rows = list(table_lines(path, problems, sheet=sheet, notes=notes))
@@ -100,7 +101,7 @@ def read_table(path: Path, problems: Problems, *, sheet: str | None = None) -> T
 def make_table(rows: Any, name: str = "rows") -> Table:
     """The table in memory: a list of dicts, or a frame of pandas or polars.
 
-    Raises: InputError for something else, or a row that is no mapping.
+    Raises: InputError for something else, or a row that is not a mapping.
 
     >>> make_table([{"id": 1, "label": "yes"}]).columns
     ('id', 'label')
@@ -170,7 +171,7 @@ def find_binary_kind(path: Path) -> str | None:
 
 
 def find_encoding(path: Path, most: int | None = None) -> str:
-    """`utf-8-sig`, `utf-16` or `utf-8` or, for text that is none of them, `cp1252`.
+    """`utf-8-sig`, `utf-16` or `utf-8` or, for other text, `cp1252`.
 
     Args:
         most: look at so many bytes of the file; None: at all of it.
@@ -207,7 +208,7 @@ def _open(path: Path, encoding: str) -> TextIO:
 
 
 def _first_line(path: Path, encoding: str) -> str:
-    """The first line that is not blank. Raises: InputError for what is no text."""
+    """The first line that is not blank. Raises: InputError for anything but text."""
     with _open(path, encoding) as stream:
         try:
             line = next((text for text in stream if text.strip()), "").strip()

@@ -23,7 +23,7 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
     `narrative`), auto-judge requests (`request_id`, `title`, `problem_statement`, `background`)
     and CRUX topics (`id`, `request`); recognised by content. Where a record has both a title
     and a longer statement, the text is `title: statement`. JSON topics may have a `domain` and
-    a `category`, by which measures can be averaged; one that is no text is not used, and listed.
+    a `category`, by which measures can be averaged; one that is not text is listed, and not used.
     `sub_narratives` (also `subnarratives`) is a list of texts, or of objects with a `text`.
 
     Errors reported: a line without id or text, one id with two texts, a file without topics.
@@ -170,7 +170,7 @@ _QUOTES = "\"'“”"
 def sub_narratives_of_topic(line: Line) -> tuple[str, ...]:
     """Those of a topic: a list of texts, or of objects with a text; () where it has none.
 
-    What is no text, or is there twice, is not used, and listed.
+    Values that are not text, or repeated, are listed and not used.
     """
     field, written = line.first(*OF_TOPIC) or ("", [])
     if not isinstance(written, list):
@@ -190,7 +190,7 @@ def sub_narratives_of_topic(line: Line) -> tuple[str, ...]:
 
 
 def sub_narrative_of_nugget(item: Line) -> str:
-    """The one that a nugget is of; "" where it names none. What is no text is not used, and listed.
+    """The one that a nugget is of; "" where it names none. Other values are listed, not used.
 
     The quotation marks that the nuggets of TREC RAG 2025 have around it are left out.
     """

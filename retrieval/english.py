@@ -35,7 +35,7 @@ _AS = {"bl": "ble", "log": "log"}
 def terms(text: str) -> Iterator[str]:
     """The terms of a text in their order: lower case, without stop words, stemmed by Porter.
 
-    Differs: signs and emoji are no terms; a word of more than 255 characters stays one; a doubled
+    Differs: signs and emoji are not terms; a word of more than 255 characters stays one; a doubled
     c or k keeps both (trekking -> trekk).
 
     >>> list(terms("The U.S. census of 1,024 harbours' tides isn't Porter's"))

@@ -49,7 +49,7 @@ class Ledger:
     up, the file before the batch is made. So one that was made and not written down can be found
     at the endpoint by its name and its file.
 
-    Raises: InputError if the file is no such ledger, and for what the disk refuses.
+    Raises: InputError if the file is not such a ledger, and if the disk refuses.
     """
 
     def __init__(self, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 A label may begin within a token (`": "full`) and be cut anywhere (`part`, `ial`), and so may those
 that the model could have given instead. So the reply's tokens are followed from where the label
-begins to the one that tells the labels apart, and each alternative on the way counts for the
+begins to the one that distinguishes the labels, and each alternative on the way counts for the
 labels that it begins or holds. Texts are compared in plain form: bytes, written as one character
 each since a token may end within a character, in lower case without white space, `_` and `-`.
 """

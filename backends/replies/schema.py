@@ -282,7 +282,7 @@ def _strict(kind: Any) -> Any:
 
 
 def _find_tag(kinds: tuple[Any, ...]) -> str | None:
-    """The key whose literal tells these objects apart; None: they are not of this kind."""
+    """The key whose literal distinguishes these objects; None: they are not of this kind."""
     if not all(map(is_typeddict, kinds)):
         return None
     first = [next(iter(get_type_hints(kind).items())) for kind in kinds]

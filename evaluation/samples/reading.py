@@ -308,7 +308,7 @@ def group_by_system(samples: Samples, name: str) -> dict[str, Samples]:
 
 
 def read_samples(samples: Samples, name: str = "samples") -> Iterator[Sample]:
-    """Each sample, one in memory at a time. Raises: InputError naming one that is none."""
+    """Each sample, one in memory at a time. Raises: InputError for an invalid one."""
     for at, row in read_rows(samples, name):
         if isinstance(row, Sample):
             yield replace(row, location=at)

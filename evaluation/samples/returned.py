@@ -85,7 +85,7 @@ def _get(value: Any, name: str) -> Any:
 def _read_message(value: Any) -> str | None:
     """The text of a chat message of LangChain or Haystack, or of a mapping with role and content.
 
-    Parts of the content that are no text, as calls of tools, are left out.
+    Parts of the content that are not text, such as calls of tools, are left out.
     """
     is_chat_row = isinstance(value, Mapping) and {"role", "content"} <= value.keys()
     if hasattr(value, "response_metadata") or is_chat_row:

@@ -41,8 +41,9 @@ class InstrumentPrompt(Prompt):
             the reply is the judge's own JSON.
         output: the field of the reply that holds the labels; None: the only one.
 
-    Raises: InputError with file and line for a placeholder that is no input, an input that stands
-        nowhere, labels that the judge does not have, and a form of reply that it cannot take.
+    Raises: InputError with file and line for a placeholder that is not an input, an input that
+        stands nowhere, labels that the judge does not have, and a form of reply that it cannot
+        take.
     """
 
     sends_schema = False

@@ -60,7 +60,7 @@ class Labels:
 
 
 def plain(word: str) -> str:
-    """A word without what does not tell words apart.
+    """A word without the parts that do not distinguish words.
 
     >>> plain(" Partial-Support ")
     'partial support'

@@ -180,7 +180,7 @@ def _starts_clause(words: list[str], index: int) -> bool:
 
 
 def _stands(words: list[str]) -> bool:
-    """Whether the length is right, it is no title, and the last word does not hang."""
+    """Whether the length is right, it is not a title, and the last word does not hang."""
     if not MIN_WORDS <= len(words) <= MAX_WORDS:
         return False
     if sum(word[:1].isupper() for word in words) > 0.6 * len(words):

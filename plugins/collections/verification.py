@@ -103,7 +103,7 @@ def read_verification(
             an annotator count as those of the sheet's name.
         known: the key points there are.
 
-    Errors listed: a column or label that is none, an unknown key point, a point labelled twice by
+    Errors listed: an unknown column or label, an unknown key point, a point labelled twice by
     one person.
     Raises: InputError also for sheets without a label.
     """

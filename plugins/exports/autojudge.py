@@ -49,7 +49,7 @@ def copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms | None) -> 
     Runs keep their order. With pseudonyms they are in an order, and have numbers as names, that say
     nothing of theirs; so has any other file whose name has that of a run or a team in it.
 
-    Raises: InputError for what cannot be copied: an index, or a path that is no input file.
+    Raises: InputError for what cannot be copied: an index, or a path that is not an input file.
     """
     if config.data.index is not None:
         what = "an index is no part of an export; judge what a retrieval run found"

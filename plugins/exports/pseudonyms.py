@@ -64,7 +64,7 @@ class Pseudonyms:
     def of(cls, path: Path) -> Pseudonyms:
         """That of a key file; where there is none, one with a secret drawn by the system.
 
-        Raises: InputError for a file that is none.
+        Raises: InputError for any other file.
         """
         if not path.exists():
             return cls(secrets.token_hex(16))

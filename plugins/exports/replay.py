@@ -83,7 +83,7 @@ def write_about(folder: Path, about: About) -> About:
 
 
 def read_about(folder: Path) -> About:
-    """Read it. Raises: InputError if the folder is no export."""
+    """Read it. Raises: InputError if the folder is not an export."""
     what = "an export of judge export autojudge"
     if not (folder / ABOUT).is_file():
         raise InputError(
@@ -303,7 +303,7 @@ class Verified:
 def verify_folder(folder: Path) -> Verified:
     """Judge again from the stored replies, with no network, and compare with the folder's files.
 
-    Raises: InputError if the folder is no export, or nothing of it can be read;
+    Raises: InputError if the folder is not an export, or nothing of it can be read;
         NetworkUsedError if anything asked for the network.
     """
     about = read_about(folder)

@@ -24,7 +24,7 @@ _FAILED, _NOTHING = "grader_failed", "nothing_to_judge"  # the first is a word o
 
 @_inspect.metric(scores="unreduced")  # type: ignore[untyped-decorator]
 def judgements() -> Callable[[Sequence[Any]], dict[str, float]]:
-    """How many judgements the scores of all epochs rest on, and how many of theirs are missing.
+    """How many judgements the scores of all epochs rest on, and how many are missing.
 
     Inspect shows a metric only samples that have a value; it counts those without one itself, as
     `unscored_samples`.
@@ -97,7 +97,7 @@ def samples(
         epoch: which answers, where each sample was answered several times.
         fields: as of answer_scorer.
 
-    Raises: InputError for a file that is no log, a log without such samples, or a field that one
+    Raises: InputError for a file that is not a log, a log without such samples, or a field that one
         does not have.
     Warns: UserWarning of samples that failed in Inspect: nothing was answered, they are left out.
     """

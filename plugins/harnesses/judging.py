@@ -146,7 +146,7 @@ MAX_SAMPLES = 256  # samples of a round: those that come later wait no longer th
 
 @dataclass
 class _Job:
-    """A sample that somebody waits for; `run_id` tells answers to one question apart."""
+    """A sample that somebody waits for; `run_id` distinguishes answers to one question."""
 
     sample: Sample
     with_feedback: bool
@@ -359,7 +359,7 @@ class SampleJudge:
         measure: the value to give, such as V_strict, support_precision, coverage or KPR; or
             several, of which `score` and `explain` give the first.
         program: which programs; None: those that give the measures.
-        model: who judges; see `nuggetjudge.run`.
+        model: the judging model; see `nuggetjudge.run`.
         settings: as of `nuggetjudge.run`; `max_cost`, `max_calls` and `max_tokens` are for all
             samples together, `concurrency` is how many judgements are under way at once. Nothing
             is kept but replies in the cache: there is no `out`.

@@ -102,7 +102,7 @@ class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
 def samples(path: str | Path) -> Iterator[dict[str, Any]]:
     """Samples for `nuggetjudge.evaluate` of a file that a ragas dataset wrote, JSONL or CSV.
 
-    Raises: InputError with the line of what cannot be read, such as a list that is none.
+    Raises: InputError with the line of what cannot be read, such as an invalid list.
     """
     path = Path(path)
     if path.suffix == ".csv":

@@ -176,7 +176,7 @@ def _top(
 ) -> dict[str, Any]:
     """What the other judge changes among the first k runs of either.
 
-    A pair that changes ranks matters where a judge tells the two apart on these topics; where
+    A pair that changes ranks matters where a judge separates the two on these topics; where
     neither does, their order was chance to begin with.
     """
     tops = [[run for run in runs if of[run] <= k] for of in ranks]

@@ -198,7 +198,7 @@ _SAME = 1e-9
 class Fit:
     """Coefficients of k columns, and what they are without each topic.
 
-    `values` (k,), `without` (n_topics, k): nan where the rest cannot tell the columns apart.
+    `values` (k,), `without` (n_topics, k): nan where the rest cannot separate the columns.
     """
 
     values: Floats

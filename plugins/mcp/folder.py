@@ -73,7 +73,7 @@ class Folder:
         return path
 
     def out(self, name: str) -> Path:
-        """Where results of this name go. Raises: InputError for what is no plain name."""
+        """Where results of this name go. Raises: InputError for anything but a plain name."""
         if not _NAME.fullmatch(name):
             what = "wanted letters, digits, . _ and -, as it becomes a folder under results/"
             raise InputError(f"name {name!r}: {what}")

@@ -49,7 +49,7 @@ class Quote(BaseModel):
 
 
 class Unjudged(BaseModel):
-    """Why there is no judgement. It is no score: neither 0 nor a pass."""
+    """Why there is no judgement. It is not a score: neither 0 nor a pass."""
 
     reason: Text
     quoted_detail: Quoted = ""

@@ -31,7 +31,7 @@ from .session import OverBudget, Session, in_thread
 class StdinLines:
     """The lines of stdin, for a loop that Ctrl-C can end while nothing comes.
 
-    The SDK's own reader waits for a line before it ends, and never answers one that is no JSON.
+    The SDK's own reader waits for a line before it ends, and never answers one that is not JSON.
 
     Attributes:
         refuse: sends the error that answers such a line.
@@ -64,7 +64,7 @@ class StdinLines:
 
 
 def _parse_error(line: str) -> JSONRPCError | None:
-    """The answer to a line that is no JSON, under the id of its request where it shows; else None.
+    """The answer to a line that is not JSON, under the id of its request where it shows; else None.
 
     Half a surrogate pair (`"\\ud800"`) is an escape that JSON's grammar allows and no text.
     """

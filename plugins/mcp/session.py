@@ -84,7 +84,7 @@ class SessionBudget:
     """The limits of a session, what was spent of them, and what calls under way may still take.
 
     Args:
-        limits: set by whoever starts the server; nothing that a client says changes them.
+        limits: set at the start of the server; no client can change them.
     """
 
     def __init__(self, limits: Budget) -> None:
@@ -198,7 +198,7 @@ class Session:
     """What all calls share.
 
     Args:
-        config: who judges and what may be spent, by whoever starts the server.
+        config: the judge and the limits, set at the start of the server.
         root: the folder that clients may see.
 
     Raises: InputError for no folder, a model that costs without a limit, a price that is not

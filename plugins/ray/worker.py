@@ -86,7 +86,7 @@ class Worker:
         Args:
             stage: number of the stage that they are of, which has begun.
             new: with their positions in the stage's order.
-        Raises: EndpointUnusable, InputError; what an item met that is no JudgeError.
+        Raises: EndpointUnusable, InputError; any error of an item but a JudgeError.
         """
         if stage != self._number:
             raise RuntimeError(f"items of stage {stage} while it is {self._number}")

@@ -28,7 +28,7 @@ class Matrix:
 
     Attributes:
         labels: from worst to best; a label's code is its place, that of what was not judged comes
-            after them, then those of `more`, which are no labels.
+            after them, then those of `more`, which are not labels.
         hits: the labels that count as stating a fact. is_strip: rows are runs and columns their
             sentences; else rows are facts and columns runs.
         words: by topic, the question.

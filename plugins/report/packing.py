@@ -85,7 +85,7 @@ class Texts:
     """Columns of texts, as far as they fit: those of the first names are kept first.
 
     Args:
-        names: of the texts in rows; what is empty is no text.
+        names: of the texts in rows; empty values are not texts.
         most: bytes of all distinct texts together.
     """
 
@@ -211,7 +211,7 @@ MAX_BITS = 8
 
 
 def bits_for(n_codes: int) -> int:
-    """Bits that tell this many codes apart, 1 to 8.
+    """Bits that this many codes need, 1 to 8.
 
     >>> [bits_for(n) for n in (1, 2, 4, 5, 8, 9)]
     [1, 1, 2, 3, 3, 4]

@@ -15,7 +15,7 @@ from ...records.rows import Row
 
 
 class ToolTemplate(Row):
-    """A template file of nuggetizer or UMBRELA, by its keys; `method` is theirs and not used."""
+    """A template file of nuggetizer or UMBRELA, by its keys; `method` is read and not used."""
 
     prefix_user: Text
     system_message: StrictStr = ""

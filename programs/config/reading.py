@@ -216,7 +216,7 @@ def _behind(flag: str, text: str) -> str:
 def name_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Flat settings (`topics`, `out`) under their names in the config.
 
-    Raises: InputError for a flat name that is none.
+    Raises: InputError for an unknown flat name.
     """
     named: dict[str, Any] = {}
     flat = (DataConfig, ItemsConfig, RunSection, Config)

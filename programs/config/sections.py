@@ -71,7 +71,7 @@ def _size_of_context(value: Any) -> Any:
 
 
 class CoverageConfig(Section):
-    """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
+    """The settings of arXiv:2506.20051; those that differ say so."""
 
     n: Whole = Field(
         default=15, ge=1, le=100, description="sub-questions made of a report or topic"

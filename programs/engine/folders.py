@@ -79,7 +79,7 @@ def find_inputs(folder: Path) -> Inputs:
     then where it was. It is taken only if its SHA-256 is that of the file that was read.
 
     Raises: InputError for a folder without a manifest that this version can read. A file that has
-        changed or is gone is no error until `Inputs.checked`.
+        changed or is gone is not an error until `Inputs.checked`.
     """
     manifest, config = read_manifest(folder), read_folder_config(folder)
     return locate_inputs(folder, config, manifest.get("inputs", {}), manifest.get("made_in"))

@@ -410,7 +410,7 @@ def note_dependence(folders: Sequence[Path], named: Sequence[Path] | None = None
     """The notes of several results folders, by folder where there are two or more.
 
     Args:
-        folders: what is no folder says nothing.
+        folders: other paths are ignored.
         named: what to call them, in the same order.
     """
     lines = []

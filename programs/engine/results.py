@@ -177,7 +177,7 @@ class Results:
 
     @property
     def tokens(self) -> Counter[str]:
-        """Of all calls, whoever answered."""
+        """Of all calls, whatever model answered."""
         tokens: Counter[str] = Counter()
         for each in self.tokens_by.values():
             tokens.update(each)

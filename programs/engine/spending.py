@@ -50,7 +50,7 @@ class Spent(TypedDict):
 def read_spending(folder: Path) -> list[Spent]:
     """The rows of a results folder, oldest first; none where nothing was asked of a model.
 
-    Raises: InputError with the line of a row that is none; one torn by a kill is left out.
+    Raises: InputError with the line of an invalid row; a row that a kill cut short is left out.
     """
     path = folder / SPEND
     if not path.is_file():

@@ -115,7 +115,7 @@ def are_ordered(kind: str, scale: Sequence[str], *paths: Path) -> bool:
         kind, scale: of the labels, as `LabelFile` has them.
         paths: what they were read from; a folder of judged items says it of its labels.
 
-    Labels of no known scale are sorted by name, which is no order.
+    Labels of no known scale are sorted by name, and have no order.
     """
     item_scale = scale_in(*paths, kind=kind)
     if item_scale is not None:

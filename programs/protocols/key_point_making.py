@@ -54,7 +54,7 @@ class Made(NamedTuple):
     def list_rejected(self, topic_id: str, query: str) -> Iterator[dict[str, Any]]:
         """Rows of the points that are not among the key points, and why.
 
-        `no_span`: no span of theirs stands in the document; `filter`: they do not answer the
+        `no_span`: none of their spans is in the document; `filter`: they do not answer the
         question.
         """
         named = {"qid": topic_id, "query": query}

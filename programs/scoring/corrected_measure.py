@@ -234,7 +234,7 @@ class Labelled:
         return count_error_rates(*pairs, self.weights[on] / share, len(self.levels))
 
     def plug_in(self, run_id: str) -> float | None:
-        """The run's score freed of those errors; None: the judge hardly tells labels apart."""
+        """The run's score without those errors; None: the judge hardly distinguishes labels."""
         of_run = self._of(run_id)
         on = of_run & (self.judged_level >= 0)
         if not on.any():

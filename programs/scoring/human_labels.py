@@ -106,7 +106,7 @@ def human_labels(
     """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
 
     Labels of runs that were not judged, and of citations beyond those that were, are left out
-    and mentioned. So are those rows of a sheet of `judge next` that are no random draw, unless
+    and mentioned. So are those rows of a sheet of `judge next` that are not drawn at random, unless
     `where` names `chosen_by`; those of `judge next --kept` are with `in_parts`, see
     `is_of_cascade`. Run names with and without a team prefix (`team.run`) are matched
     where that is unambiguous.

@@ -45,7 +45,7 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
 
     Topics count as in `judge score`: those of the folder's run, else those that any run in the
     file has; without topics on which the measure is 0/0 for every run. The oracles of coverage
-    are no runs.
+    are not runs.
 
     Raises: InputError if the file is of another kind, or holds no scores by topic.
     """

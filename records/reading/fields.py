@@ -110,7 +110,7 @@ class Line:
         return first[1]
 
     def objects(self, *fields: str, text_as: str | None = None) -> list[Line] | None:
-        """The objects of the list under these fields; an item that is none is an error.
+        """The objects of the list under these fields; any other item is an error.
 
         Args:
             text_as: where given, a text stands for an object with the text in this field.
@@ -148,7 +148,7 @@ class Line:
         return label
 
     def read_label_scores(self) -> dict[str, Any]:
-        """What a judge gave beside a label, if there; what is no such thing is not used.
+        """What a judge gave beside a label, if anything; invalid values are not used.
 
         `score`, `probabilities`, `outside_probability`, `votes`, `method`, `confidence`,
         `superseded`, `parts`, and what `read_explanation` finds.
@@ -343,7 +343,7 @@ class Choice:
     def takes(self, row: Mapping[str, Any]) -> bool:
         """Whether the row has one of the values wanted of each field.
 
-        Lists and objects are no values to choose by.
+        Lists and objects are not values to choose by.
         """
         if not self._where:
             return True

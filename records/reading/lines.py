@@ -109,7 +109,7 @@ def line_starts(path: Path) -> array[int]:
 
 
 def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) for each line; a line that is no JSON object is an error.
+    """Yield (line number, object) for each line; a line that is not a JSON object is an error.
 
     `NaN`, which real files hold and JSON does not allow, is read as null.
     """

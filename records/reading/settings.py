@@ -72,7 +72,7 @@ def beside(value: Any) -> Any:
 
 
 def _pattern(value: Any) -> Any:
-    """A name or pattern in the file's folder, whose own name is no pattern whatever it holds."""
+    """A name or pattern in the file's folder, whose own name is never a pattern."""
     if not isinstance(value, FileText):
         return str(value) if isinstance(value, Path) else value
     if _is_there(value):
@@ -128,7 +128,7 @@ _INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a 
 
 
 class NotYaml(Exception):
-    """Text that is no plain YAML; `line` from 1."""
+    """Text that is not plain YAML; `line` from 1."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)

@@ -81,7 +81,7 @@ def _editors(folder: Path, people: Sequence[Person], annotator: str | None) -> d
 
 
 def _check_target(out: Path) -> None:
-    """Raise InputError for a file that is there already and is no exported bank."""
+    """Raise InputError for an existing file that is not an exported bank."""
     if not out.exists():
         return
     line = next(read_lines(out, Problems()), None) if is_json(out) else None

@@ -21,7 +21,7 @@ class Collected:
 
     Attributes:
         labels: the first label of each person; None labels, "cannot tell", included.
-        checks: repeats and controls, which measure people and are no labels of the cell.
+        checks: repeats and controls, which measure people and are not labels of the cell.
         verdicts: of cells in `labels`, the latest where several people gave one.
         flags: cell -> what people wrote who raised a flag, by person.
         n_doubled: labels that a person gave here and in an imported file.

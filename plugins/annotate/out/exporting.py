@@ -187,7 +187,7 @@ def _remove_earlier(checks: Path, problems: Problems) -> None:
 
 
 def check_target(out: Path, columns: Sequence[str]) -> None:
-    """Raise InputError for a file that is there already and is no export: no row has these."""
+    """Raise InputError for an existing file that is not an export: no row has these."""
     if not out.exists():
         return
     has: Iterable[str] = ()

@@ -175,7 +175,7 @@ def _rows_by_cell(rows: Sequence[Line]) -> dict[tuple[Cell, str | None], Line]:
 
 
 def _beside(line: Line) -> dict[str, Any]:
-    """What an export has beside a label; what is no such thing is left, and mentioned."""
+    """What an export has beside a label; anything else is left, and listed."""
     row = line.row
     fields: dict[str, Any] = {}
     for name in ("rationale", CHOSEN_BY, "shown"):
@@ -207,7 +207,7 @@ def _beside(line: Line) -> dict[str, Any]:
 
 
 def _check_conditions(rows: Sequence[Line]) -> None:
-    """Raise InputError for a condition that is none, or a row without one where others have it."""
+    """Raise InputError for an unknown condition, or a row without one where others have it."""
     for line in rows:
         written = line.row.get("condition")
         if not isinstance(written, str) or _plain(written) not in _CONDITIONS:

@@ -30,7 +30,7 @@ def check_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """Rows of repeats, and of the labels that they repeat, and of controls.
 
     `repeat` counts the times that a person was asked; a control's `shown` is a label that the
-    judge did not give. They measure people (annotation.live.quality) and are no labels of cells.
+    judge did not give. They measure people (annotation.live.quality) and are not labels of cells.
     """
     rows: list[tuple[Cell, str, Label]] = [(one.cell, name, one) for name, one in collected.checks]
     for cell, name in {(one.cell, name) for name, one in collected.checks if one.repeat}:

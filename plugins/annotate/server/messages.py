@@ -28,7 +28,7 @@ MAX_SPANS = 100
 
 
 class Wrong(ValueError):
-    """What was sent is no event of this queue; `status` is the answer's."""
+    """What was sent is not an event of this queue; `status` is the answer's."""
 
     def __init__(self, what: str, status: int = 400) -> None:
         super().__init__(what)

@@ -58,7 +58,7 @@ class _Event(Row):
 
 
 class Label(_Event):
-    """A label of a cell; None: cannot tell, which is no label.
+    """A label of a cell; None: cannot tell, which is not a label.
 
     Attributes:
         shown: the judge's label that stood beside it; None: none was shown.

@@ -29,7 +29,8 @@ def check_name(name: str) -> str:
 def read_state(path: Path) -> State:
     """What a journal comes to; a line that was torn at its end is left out.
 
-    Raises: InputError naming the line that is no event, or does not follow from those before it.
+    Raises: InputError naming the line that is not an event, or does not follow from those before
+        it.
     """
     return _scan(path)[0]
 

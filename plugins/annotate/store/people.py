@@ -48,7 +48,7 @@ class Person:
 def list_people(folder: Path) -> list[Person]:
     """Everybody with a journal in a folder of labels, or in its imported ones, by name.
 
-    Journals that are being written can be read too. Raises: InputError for a line that is none.
+    Journals that are being written can be read too. Raises: InputError for an invalid line.
     """
     here, imported = _journals(folder), _journals(folder / IMPORTED)
     return [

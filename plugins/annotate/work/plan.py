@@ -27,7 +27,7 @@ class Entry(Row):
     Attributes:
         chosen_by: random, what `judge next` chose it by, or "" of topics whose nuggets are edited.
         probability: of random ones, the share of its topic's items that this person was given by
-            the draw; None: it was no draw.
+            the draw; None: it was not drawn.
         repeat: which time it is asked, from 0.
         is_control: `shown` is a label that the judge did not give.
         shown: the label that stands beside it; None: none does.

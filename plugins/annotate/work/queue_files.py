@@ -81,7 +81,7 @@ def load_queue(
 
 
 def queue_path(folder: Path, annotator: str, kind: Kind, condition: Condition) -> Path:
-    """Where a person's queue is kept. Raises: InputError for a name that is none."""
+    """Where a person's queue is kept. Raises: InputError for a name that cannot be one."""
     return folder / f"{check_name(annotator)}.{kind}.{condition}{SUFFIX}"
 
 
@@ -98,7 +98,7 @@ def read_queue(path: Path) -> StoredQueue:
 
 
 def queues_in(folder: Path) -> Iterator[StoredQueue]:
-    """All queues of a folder of labels, by name. Raises: InputError for one that is none."""
+    """All queues of a folder of labels, by name. Raises: InputError for an invalid one."""
     kinds, conditions = get_args(Kind), get_args(Condition)
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         _, kind, condition = path.name.removesuffix(SUFFIX).rsplit(".", 2)

@@ -219,7 +219,7 @@ def with_spans(task: Task, labels: str) -> Task:
     Args:
         labels: with commas between them; `required`: all of the scale.
 
-    Raises: InputError for one that is none, or a kind that marks no words.
+    Raises: InputError for an unknown label, or a kind that marks no words.
     """
     if task.kind in ("bank", "verify"):
         raise InputError(f"--spans {labels}: words are not marked in --kind {task.kind}")

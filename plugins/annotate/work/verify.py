@@ -95,7 +95,7 @@ def verification_rows(
     """Rows of `verification.csv`, one for each person and point that they answered a question of.
 
     Args:
-        labels: of each person, those that hold. Repeats, and *cannot tell*, are no answers.
+        labels: of each person, those that hold. Repeats, and *cannot tell*, are not answers.
     """
     for name, own_labels in labels.items():
         by_point: dict[Cell, dict[str, Label]] = {}

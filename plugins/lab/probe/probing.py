@@ -71,7 +71,7 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeResult:
-    """What a probe of any kind found, and what of it is written.
+    """What a probe of any kind found, and what is written.
 
     Attributes:
         rows: all of them, for their file and for machines.

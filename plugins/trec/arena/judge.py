@@ -1,4 +1,4 @@
-"""Which of two answers would whoever asked rather have?"""
+"""Which of two answers would the asker prefer?"""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def ratings(
     Where a group of runs never lost to the others, each run is taken to have tied one battle with
     a run of mean strength: nothing finite would be likeliest else. So in drawn samples.
 
-    Raises: ValueError for gains that are none.
+    Raises: ValueError for invalid gains.
     """
     sample = resampling(topics, **draws)
     wins = win_counts(first, second, gains, np.zeros(len(gains), np.int64), 1, k)[0]

@@ -99,7 +99,7 @@ def make_answered_row(question: AnsweredQuestion) -> dict[str, Any]:
 def read_answered(path: Path, problems: Problems) -> Iterator[AnsweredQuestion]:
     """Read `answered.jsonl` lazily.
 
-    Errors reported: an id that is missing, a standing that is none, a field of the wrong type, a
+    Errors reported: an id that is missing, an unknown standing, a field of the wrong type, a
     question of a report twice.
     """
     for _, question in read_answered_with_lines(read_lines(path, problems)):

@@ -1,4 +1,4 @@
-"""A report's parts: its length, what of it is kept under a limit, headings and rows of tables."""
+"""A report's parts: its length, the sentences kept under a limit, headings and rows of tables."""
 
 from __future__ import annotations
 

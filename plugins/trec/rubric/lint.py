@@ -62,7 +62,7 @@ def lint(text: str, weight: float = 1.0) -> list[Fault]:
     it rests on words that do not stand in it. uncheckable_criterion: a quality with nothing to
     check it by. criterion_sign: a penalty for what an answer avoids, so that met would punish it.
 
-    Rules of English, which miss much and are no verdict: nothing is left out or changed by them.
+    Rules of English, which miss much and are not a verdict: nothing is left out or changed by them.
 
     >>> [fault.kind for fault in lint("Names the year and explains why the dam failed.")]
     ['compound_criterion']

@@ -30,7 +30,7 @@ def read_verdicts(
 ) -> Iterator[CriterionVerdict]:
     """Read `verdicts.jsonl`, or the same in another tool's layout, lazily.
 
-    A label that is none of met, partly and not_met becomes None (not judged, never not_met) and is
+    A label other than met, partly and not_met becomes None (not judged, never not_met) and is
     listed as `label`; null becomes None too.
 
     Errors reported: an id, weight or label missing, a criterion of an answer with two labels.

@@ -1,4 +1,4 @@
-"""Which facts an answer misses, as text for whoever writes the answer."""
+"""Which facts an answer misses, as text for its writer."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class AnswerView:
         sentences: () where the text is not known. is_split: whether they are the sentences; else
             the text, of which only the results know, stands there as one, without citations.
         length: words. score_rows: its values, each with what it rests on.
-        not_made: why there is no answer, where that is no doing of the run; "": there is one.
+        not_made: why nuggetjudge itself failed to make the answer; "": it did not fail.
     """
 
     run_id: str
@@ -163,8 +163,8 @@ def read_answer_views(
         labels: people's labels, as `judge agree` reads them; of each kind a file.
         with_texts: read sentences and passages too.
 
-    Raises: InputError for a folder that is none, an unknown run or topic, with the nearest names,
-        and for labels of other things.
+    Raises: InputError for anything but a results folder, an unknown run or topic, with the nearest
+        names, and for labels of other things.
     """
     about = Folder(folder, problems)
     runs, topics = list(about.data.get("run_ids", ())), list(about.topics or ())

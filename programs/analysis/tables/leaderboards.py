@@ -90,7 +90,7 @@ def write_group_phrase(group: Group, measure: str, worse: str = "") -> str:
     """Which runs do not differ significantly from the first; "": there was nothing to test.
 
     Args:
-        worse: what the others would be; by default "lower" where the first is no better.
+        worse: what the others would be; by default "lower" where the first is not better.
     """
     about, alpha = meaning(measure), format_share(1 - LEVEL)[:3]
     worse = worse or ("worse" if about.is_quality and not about.is_less_better else "lower")

@@ -43,7 +43,7 @@ class CoverageData:
         reports: run -> topic -> the id under which the answer is rated; None: it has no text.
         pools: topic -> ids of P*, the passages that say which questions are answerable.
         unasked: topics whose sub-questions could not be made; rankings and reports have them too.
-        no_context, no_report: (run, topic) of what could not be made, by no doing of the run.
+        no_context, no_report: (run, topic) of what nuggetjudge itself failed to make.
         tokens: of each passage and report whose text is known.
     """
 
@@ -252,7 +252,7 @@ RELEVANCE_MEASURES = ("R", "AP", "nDCG")  # of ir_measures, each cut at the size
 
 
 def coverage_measures(settings: CoverageConfig) -> list[str]:
-    """The names of all measures of contexts and reports, those at a cut-off with theirs."""
+    """The names of all measures of contexts and reports, with their cut-offs."""
     at_k = {name: f"{name}@{settings.k}" for name in AT_K}
     return [at_k.get(name, name) for name in COVERAGE_MEASURES]
 
