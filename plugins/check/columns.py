@@ -125,7 +125,9 @@ def _choose_labels(
     """The columns of people's labels and the judge's, and of annotators."""
     human, judge = guess.get("label", ()), next(iter(guess.get("judge", ())), "")
     annotator = next(iter(guess.get("annotator", ())), "")
-    labels = [name for name in table.columns if _has_labels(values[name])]
+    ids = {name for field in (*_IDS, "item_id") for name in guess.get(field, ())}
+    there = [name for name in table.columns if name not in ids]
+    labels = [name for name in there if _has_labels(values[name])]
     if annotator and not given.annotator:
         said = {str(value) for value in values.get(judge, ())}
         has_labels = annotator in labels and {str(v) for v in values[annotator]} <= said
@@ -172,8 +174,12 @@ def _only(role: str, names: Sequence[str], table: Table) -> str:
     if len(names) == 1:
         return names[0]
     whose = {"human": "people's labels", "judge": "the judge's labels or scores"}[role]
-    there = _list(names or table.columns)
-    raise InputError(f"{table.path}: which column has {whose}? --{role} COLUMN: {there}")
+    hint = "; of a results folder: --results DIR" if role == "judge" else ""
+    if not names:
+        what = f"no column is like {whose}; it has {_list(table.columns)} (--{role} COLUMN{hint})"
+        raise InputError(f"{table.path}: {what}")
+    what = f"which column has {whose}? --{role} COLUMN: {_list(names)}{hint}"
+    raise InputError(f"{table.path}: {what}")
 
 
 def _list(names: Sequence[str]) -> str:

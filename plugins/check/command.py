@@ -121,6 +121,11 @@ def check(
         what = "wanted FILE or --demo, not both" if demo else "wanted FILE; --demo shows one"
         raise InputError(f"judge check: {what}")
     path = DEMO if file is None else file
+    if path.is_dir():
+        what = (
+            "is a folder; FILE has people's labels, and --results takes the judge's from a folder"
+        )
+        raise InputError(f"{path}: {what}")
     asked = certifying
     if asked.certify is not None and asked.out is None:
         raise InputError("--certify: writes a certificate; name it with --out judge.cert.json")

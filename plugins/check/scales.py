@@ -81,26 +81,29 @@ class Spellings:
 
     def __init__(self, mapped: Mapping[str, str], cells: Iterable[object]) -> None:
         self._mapped = {spell(old): new for old, new in mapped.items()}
+        self._known: dict[tuple[type, str], str] = {}
         written: dict[str, Counter[str]] = {}
-        for value in cells:
-            key = spell(value)
-            is_plain = isinstance(value, bool) or as_number(value) is not None
-            text = key if is_plain else " ".join(str(value).split())
-            written.setdefault(key, Counter())[text] += 1
+        for (kind, text), n in Counter((type(value), str(value)) for value in cells).items():
+            key = spell(text)
+            is_plain = kind is bool or as_number(text) is not None
+            written.setdefault(key, Counter())[key if is_plain else " ".join(text.split())] += n
         self._shown = {key: of.most_common(1)[0][0] for key, of in written.items()}
         self._shown |= {spell(new): new for new in mapped.values()}
 
     def label(self, value: object) -> str:
         """The label that a cell holds."""
-        key = spell(value)
-        if key in self._mapped:
-            key = spell(self._mapped[key])
-        return self._shown[key]
+        written = type(value), str(value)
+        if written not in self._known:
+            key = spell(str(value))
+            if key in self._mapped:
+                key = spell(self._mapped[key])
+            self._known[written] = self._shown[key]
+        return self._known[written]
 
 
 def are_numbers(labels: Sequence[Label]) -> bool:
     """Whether all labels that are there are numbers."""
-    there = [label for label in labels if label is not None]
+    there = {label for label in labels if label is not None}
     return bool(there) and all(as_number(label) is not None for label in there)
 
 
@@ -187,7 +190,7 @@ def needs_cut(human: Sequence[Label], judge: Sequence[Label]) -> bool:
     """Whether the judge gives scores where people give labels."""
     if not are_numbers(judge):
         return False
-    theirs = {float(label) for label in judge if label is not None}
+    theirs = _numbers(judge)
     if len(theirs) <= 2 and not theirs <= {0.0, 1.0}:
         return not theirs <= _numbers(human)
     if theirs <= {0.0, 1.0}:
@@ -202,7 +205,7 @@ def needs_cut(human: Sequence[Label], judge: Sequence[Label]) -> bool:
 
 
 def _numbers(labels: Sequence[Label]) -> set[float]:
-    there = (as_number(label) for label in labels if label is not None)
+    there = (as_number(label) for label in {*labels} if label is not None)
     return {number for number in there if number is not None}
 
 
