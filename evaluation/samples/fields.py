@@ -44,8 +44,11 @@ def rename_fields(there: Mapping[str, Any], wanted: Collection[str]) -> dict[str
     """
     renamed: dict[str, Any] = {}
     for name, value in there.items():
+        if name in wanted:
+            renamed[name] = value
+            continue
         plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name).strip())
         plain = re.sub(r"[\s-]+", "_", plain).lower()
-        is_other = name not in wanted and plain in wanted and plain not in there
+        is_other = plain in wanted and plain not in there
         renamed.setdefault(plain if is_other else str(name), value)
     return renamed
