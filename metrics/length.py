@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -14,24 +14,12 @@ def count_words(text: str) -> int:
 
     Source: the response length rule of TREC RAG 2024. NFKC matters little: it opens up signs such
     as U+FDFA, one character that stands for four words.
-    Differs: the rule of 2026, `count_summed_words`, is without NFKC.
+    Differs: the rule of TREC RAG 2026 is without NFKC.
 
     >>> count_words("  Wind makes\\u00a0them sway. ")
     4
     """
     return len(unicodedata.normalize("NFKC", text).strip().split())
-
-
-def count_summed_words(texts: Iterable[str]) -> int:
-    """Number of words of an answer's objects, summed, without NFKC, >= 0.
-
-    Source: TREC RAG 2026 guidelines of July 2026, `sum(len(item["text"].split()) ...)`; headings
-    and rows of tables count too, and more than 1,024 are rejected.
-
-    >>> count_summed_words(["# Tides", "The moon pulls the sea."])
-    7
-    """
-    return sum(len(text.split()) for text in texts)
 
 
 TIKTOKEN = "tiktoken:"

@@ -100,27 +100,6 @@ def bank_row(bank: NuggetBank) -> dict[str, Any]:
     return {"query": bank.query, "qid": bank.topic_id, "nuggets": nuggets}
 
 
-def v3_row(bank: NuggetBank) -> dict[str, Any]:
-    """A bank as auto-judge tools keep it (NuggetBank v3): a claim for each nugget, by its text.
-
-    Of two nuggets with one text, the key of the second has its id behind it.
-    """
-    claims: dict[str, Any] = {}
-    for nugget in bank.nuggets:
-        key = nugget.text if nugget.text not in claims else f"{nugget.text} [{nugget.id}]"
-        claim: dict[str, Any] = {
-            "claim": nugget.text, "claim_id": nugget.id, "query_id": bank.topic_id
-        }  # fmt: skip
-        if nugget.importance is not None:
-            claim["importance"] = nugget.importance.value
-        if nugget.sources:
-            names = (one if isinstance(one, str) else one.docid for one in nugget.sources)
-            claim["references"] = [{"doc_id": name} for name in dict.fromkeys(names)]
-        claims[key] = claim
-    about = {"query_id": bank.topic_id, "title_query": bank.query, "format_version": "v3"}
-    return {**about, "nugget_bank": {}, "claim_bank": claims}
-
-
 def _claims(line: Line) -> Iterator[Line]:
     questions = line.row.get("nugget_bank")
     if isinstance(questions, Mapping) and questions:

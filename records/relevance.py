@@ -18,7 +18,6 @@ from .topics import natural_order
 from .writing import write_file
 
 Of = TypeVar("Of")
-Confident = tuple[str, str, int, float]  # topic, document, grade, and how sure the judge is of it
 COLUMNS = (4, 6)
 _TRUTH = {"true": 1, "false": 0}
 
@@ -74,24 +73,6 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: s
     write_file(path, "".join(lines))
 
 
-def write_confident_qrels(path: Path, rows: Iterable[Confident], run_id: str) -> int:
-    """Write `topic Q0 document grade confidence run`, sorted by topic and document; the number.
-
-    Raises: ValueError for an id as `write_qrels`, also of the run, and a confidence that is no
-        finite number.
-    Source: guidelines of the TREC 2025 RAG track; "assign all 1 if not applicable".
-    """
-    lines = []
-    for topic_id, passage_id, grade, confidence in sorted(rows):
-        if not math.isfinite(confidence):
-            raise ValueError(f"confidence {confidence!r} of {passage_id!r}, wanted a finite number")
-        _check_ids(run_id)
-        written = _write_line(topic_id, "Q0", passage_id, grade).rstrip("\n")
-        lines.append(f"{written} {confidence:.6g} {run_id}\n")
-    write_file(path, "".join(lines))
-    return len(lines)
-
-
 def write_diversity_qrels(
     path: Path, grades: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> None:
@@ -120,11 +101,12 @@ def _sort(by_id: Mapping[str, Of]) -> list[tuple[str, Of]]:
 
 
 def _write_line(topic_id: str, iteration: str, passage_id: str, grade: int) -> str:
-    _check_ids(topic_id, passage_id, iteration)
+    check_ids(topic_id, passage_id, iteration)
     return f"{topic_id} {iteration} {passage_id} {grade}\n"
 
 
-def _check_ids(*names: str) -> None:
+def check_ids(*names: str) -> None:
+    """Raise ValueError for an id that a line of qrels cannot hold."""
     for name in names:
         if len(name.split()) != 1 or name.split()[0] != name:
             raise ValueError(f"id {name!r} is empty or has white space: no qrels for it")

@@ -25,11 +25,12 @@ from ...programs.engine.folders import find_inputs
 from ...programs.engine.judge_set import JudgeSet, make_budget
 from ...programs.engine.manifest import read_manifest
 from ...programs.run import judge_collection
-from ...records.nuggets import read_nugget_banks, v3_row
+from ...records.nuggets import read_nugget_banks
 from ...records.reading.lines import hash_file, json_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import read_json_file
 from ...records.relevance import read_relevance, write_qrels
+from ...records.rows import NuggetBank
 from ...records.writing import write_file
 from .rerun import (
     FileReplay,
@@ -156,8 +157,9 @@ def _write_banks(results: Path, to: Path, config: Config) -> bool:
     if source is None or "nuggets" not in config.program:
         return False
     banks = read_nugget_banks(source, Problems())
-    rows = (orjson.dumps(v3_row(bank), option=orjson.OPT_APPEND_NEWLINE) for bank in banks.values())
-    write_file(to, b"".join(rows))
+    rows = map(_v3_row, banks.values())
+    line = orjson.OPT_APPEND_NEWLINE
+    write_file(to, b"".join(orjson.dumps(row, option=line) for row in rows))
     return True
 
 
@@ -470,3 +472,24 @@ class ReplayGateway(Gateway):
         assert isinstance(baseline, ReplayGateway)
         baseline._then = self._then.copy_with(**settings)
         return baseline
+
+
+def _v3_row(bank: NuggetBank) -> dict[str, Any]:
+    """A bank as auto-judge tools keep it (NuggetBank v3): a claim for each nugget, by its text.
+
+    Of two nuggets with one text, the key of the second has its id behind it.
+    """
+    claims: dict[str, Any] = {}
+    for nugget in bank.nuggets:
+        key = nugget.text if nugget.text not in claims else f"{nugget.text} [{nugget.id}]"
+        claim: dict[str, Any] = {
+            "claim": nugget.text, "claim_id": nugget.id, "query_id": bank.topic_id
+        }  # fmt: skip
+        if nugget.importance is not None:
+            claim["importance"] = nugget.importance.value
+        if nugget.sources:
+            names = (one if isinstance(one, str) else one.docid for one in nugget.sources)
+            claim["references"] = [{"doc_id": name} for name in dict.fromkeys(names)]
+        claims[key] = claim
+    about = {"query_id": bank.topic_id, "title_query": bank.query, "format_version": "v3"}
+    return {**about, "nugget_bank": {}, "claim_bank": claims}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from ...programs.protocols.table import programs
 from ...programs.scoring.result import Result
 from ...records.nuggets import Assignment, read_assignments, read_nugget_banks
 from ...records.reading.problems import InputError, Problems
-from ...records.relevance import Confident, RelevanceLabel, read_relevance, write_confident_qrels
+from ...records.relevance import RelevanceLabel, check_ids, read_relevance
 from ...records.rows import NuggetBank
 from ...records.scores import score_row
 from ...records.support import read_support
@@ -380,6 +381,26 @@ def _qrels(folder: Path, out: Path, run_id: str) -> Written:
     except ValueError as error:
         raise InputError(f"{out}: {error}") from None
     return Written(len(rows), n_sure, len(labels) - len(rows))
+
+
+Confident = tuple[str, str, int, float]  # topic, document, grade, and how sure the judge is of it
+
+
+def write_confident_qrels(path: Path, rows: Iterable[Confident], run_id: str) -> int:
+    """Write `topic Q0 document grade confidence run`, sorted by topic and document; the number.
+
+    Raises: ValueError for an id as `write_qrels`, also of the run, and a confidence that is no
+        finite number.
+    Source: guidelines of the TREC 2025 RAG track; "assign all 1 if not applicable".
+    """
+    lines = []
+    for topic_id, passage_id, grade, confidence in sorted(rows):
+        if not math.isfinite(confidence):
+            raise ValueError(f"confidence {confidence!r} of {passage_id!r}, wanted a finite number")
+        check_ids(topic_id, passage_id, run_id)
+        lines.append(f"{topic_id} Q0 {passage_id} {grade} {confidence:.6g} {run_id}\n")
+    write_file(path, "".join(lines))
+    return len(lines)
 
 
 def confidence(label: RelevanceLabel) -> float | None:

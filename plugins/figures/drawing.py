@@ -16,7 +16,6 @@ from ...programs.analysis.compare_runs import (
     PRIMARY,
     compare_scores,
     compare_with_length,
-    find_leading_runs,
     make_score_table,
 )
 from ...programs.analysis.tables.leaderboards import name_judges
@@ -265,3 +264,16 @@ def _name_sides(one: Path, other: Path) -> tuple[str, str]:
     if all(judges) and judges[0] != judges[1]:
         return judges[0], judges[1]
     return one.stem, other.stem
+
+
+def find_leading_runs(compared: Mapping[str, Any]) -> list[str]:
+    """The first run of a measure and those that are not significantly worse.
+
+    Empty where nothing was tested, or over too few topics (`least_topics`).
+    """
+    if not compared["pairs"] or compared["least_topics"] is not None:
+        return []
+    first = compared["runs"][0]["run_id"]
+    of_first = [p for p in compared["pairs"] if p["run_id"] == first and p["p"] is not None]
+    is_worse = {p["other_run_id"]: p["is_significant"] and p["difference"] > 0 for p in of_first}
+    return [first, *(run for run, worse in is_worse.items() if not worse)]

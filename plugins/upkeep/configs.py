@@ -17,7 +17,7 @@ from ...cli.tables import escape, write_note, write_objects
 from ...records.reading.problems import InputError
 
 if TYPE_CHECKING:
-    from ...programs.prompts import RenderedPrompt
+    from .prompts import RenderedPrompt
 
 
 def schema(*, judge: bool = False) -> None:
@@ -275,8 +275,8 @@ def prompt(
         for_model (MODEL): Count the tokens for this model, where LiteLLM has its tokenizer.
         schema: Print the JSON Schema of the reply too.
     """
-    from ...programs.prompts import render_prompts
     from ...records.reading.problems import InputError
+    from .prompts import render_prompts
 
     config = given.config()
     if name is None:
@@ -298,9 +298,9 @@ def prompt(
 
 
 def _list_judges(given: ParsedSettings, *, as_json: bool) -> None:
-    from ...programs.prompts import judge_fields, list_judges
     from ...views.printing import print_view
     from ...views.table import Column, Kind, Row, Table, View
+    from .prompts import judge_fields, list_judges
 
     config = given.config()
     fields = {name: judge_fields(config, name) for name in list_judges()}

@@ -98,8 +98,8 @@ def doctor(given: ParsedSettings, what: str | None = None, *, as_json: AsJson = 
     Args:
         what: A config file; without one, name --model.
     """
-    from ...programs.doctor import examine_all
     from ...views.printing import print_view
+    from .doctor import examine_all
 
     is_bare = what is None and given.path is None
     reports = examine_all(given.read_config("support" if is_bare else what))

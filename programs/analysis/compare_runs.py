@@ -179,19 +179,6 @@ def _one_measure(
     }
 
 
-def find_leading_runs(compared: Mapping[str, Any]) -> list[str]:
-    """The first run of a measure and those that are not significantly worse.
-
-    Empty where nothing was tested, or over too few topics (`least_topics`).
-    """
-    if not compared["pairs"] or compared["least_topics"] is not None:
-        return []
-    first = compared["runs"][0]["run_id"]
-    of_first = [p for p in compared["pairs"] if p["run_id"] == first and p["p"] is not None]
-    is_worse = {p["other_run_id"]: p["is_significant"] and p["difference"] > 0 for p in of_first}
-    return [first, *(run for run, worse in is_worse.items() if not worse)]
-
-
 def is_over_fewer(compared: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a difference of these pairs is over fewer topics than a mean of its runs."""
     n_of = {run["run_id"]: run["n_topics"] for run in compared["runs"]}

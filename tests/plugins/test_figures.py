@@ -12,9 +12,9 @@ from json_lines import write_rows
 from scipy.stats import kendalltau
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.figures.drawing import write_figure
+from nuggetjudge.plugins.figures.drawing import find_leading_runs, write_figure
 from nuggetjudge.plugins.figures.panels import CorrectedMean, draw_forest, draw_heat_map
-from nuggetjudge.programs.analysis.compare_runs import compare_scores, find_leading_runs
+from nuggetjudge.programs.analysis.compare_runs import compare_scores
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.scoring.topic_scores import topic_scores
 from nuggetjudge.records.reading.problems import InputError, Problems

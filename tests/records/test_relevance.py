@@ -20,7 +20,7 @@ from nuggetjudge.records import (
     write_qrels,
 )
 from nuggetjudge.records.kinds import file_kind
-from nuggetjudge.records.relevance import write_confident_qrels, write_trec_run
+from nuggetjudge.records.relevance import write_trec_run
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
 
@@ -127,16 +127,6 @@ def test_six_columns_of_the_rag_track_are_read_as_grades(write, problems):
 def test_a_confidence_that_is_no_number_and_five_columns_are_errors(write, problems, kinds):
     read_qrels(write("1 Q0 a 3 high r", "1 Q0 a 3 1", "1 Q0 a 3 nan r", name="q.tsv"), problems)
     assert [kind for _, kind, _ in kinds()] == ["bad_confidence", "bad_qrels", "bad_confidence"]
-
-
-def test_six_columns_come_back_as_they_were_written(tmp_path, problems):
-    path = tmp_path / "q.tsv"
-    rows = [("9", "b", 4, 0.5), ("9", "a", 4, 1.0)]
-    assert write_confident_qrels(path, rows, "mine") == 2
-    assert path.read_text() == "9 Q0 a 4 1 mine\n9 Q0 b 4 0.5 mine\n"
-    assert read_qrels(path, problems) == {"9": {"a": 4, "b": 4}}
-    with pytest.raises(ValueError, match="white space"):
-        write_confident_qrels(path, rows, "my run")
 
 
 ids = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=4)

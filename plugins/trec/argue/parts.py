@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 
-from ....metrics.length import count_summed_words
 from ....records.answers import is_table_row
 from ....records.rows import Answer, Sentence
 from ..settings import ArgueConfig
@@ -67,3 +67,15 @@ def _words(units: tuple[Sentence, ...]) -> int:
 
 def _characters(units: tuple[Sentence, ...]) -> int:
     return len(unicodedata.normalize("NFKC", " ".join(unit.text for unit in units)))
+
+
+def count_summed_words(texts: Iterable[str]) -> int:
+    """Number of words of an answer's objects, summed, without NFKC, >= 0.
+
+    Source: TREC RAG 2026 guidelines of July 2026, `sum(len(item["text"].split()) ...)`; headings
+    and rows of tables count too, and more than 1,024 are rejected.
+
+    >>> count_summed_words(["# Tides", "The moon pulls the sea."])
+    7
+    """
+    return sum(len(text.split()) for text in texts)

@@ -34,7 +34,6 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.backends.prompt import Wire
 from nuggetjudge.backends.replies.text import find_loop
 from nuggetjudge.judges import AnswerWriter, SupportJudge
-from nuggetjudge.programs.doctor import examine
 from nuggetjudge.records.judgements import Reason
 
 UNPARSEABLE, INCOMPLETE = Reason.UNPARSEABLE, Reason.INCOMPLETE
@@ -297,7 +296,10 @@ def test_an_endpoint_that_knows_no_lengths_is_asked_without_them_from_its_first_
         assert again.explaining(evidence=True, reasoning=True)(**CITED | {"sentence": "a"}).label
 
 
+@pytest.mark.whole
 def test_doctor_tells_the_setting_for_it():
+    from nuggetjudge.plugins.upkeep.doctor import examine
+
     with MockServer(brain=says({"verdict": "full"}), supports=Supports(lengths=False)) as server:
         model = ModelConfig(model="hosted_vllm/mock", api_base=server.base_url)
         report = examine("m", model)

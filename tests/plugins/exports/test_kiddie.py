@@ -200,3 +200,13 @@ def test_a_broken_line_names_their_file_and_not_a_temporary_one(judge, ragdoll):
     assert ran.code == 2
     assert "theirs/assignments.jsonl:3" in ran.err
     assert "a list" in ran.err
+
+
+def test_six_columns_come_back_as_they_were_written(tmp_path):
+    path = tmp_path / "q.tsv"
+    rows = [("9", "b", 4, 0.5), ("9", "a", 4, 1.0)]
+    assert tools.write_confident_qrels(path, rows, "mine") == 2
+    assert path.read_text() == "9 Q0 a 4 1 mine\n9 Q0 b 4 0.5 mine\n"
+    assert read_qrels(path, Problems()) == {"9": {"a": 4, "b": 4}}
+    with pytest.raises(ValueError, match="white space"):
+        tools.write_confident_qrels(path, rows, "my run")

@@ -18,7 +18,7 @@ from nuggetjudge.judges.table import find_judge
 from nuggetjudge.plugins.trec.narratives.parts import PartwiseRelevanceJudge
 from nuggetjudge.plugins.trec.narratives.whole import NarrativeRelevanceJudge
 from nuggetjudge.plugins.upkeep import configs as init
-from nuggetjudge.programs.prompts import list_judges
+from nuggetjudge.plugins.upkeep.prompts import list_judges
 
 Q, S, P = "Why, in 'May'?", "Ice <b>floats</b>. [[1]]", "Ice is lighter\nthan wäter."
 OWN = """name: polite

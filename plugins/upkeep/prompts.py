@@ -10,23 +10,23 @@ from typing import Any
 
 import orjson
 
-from ..backends.budget import CHARS_PER_TOKEN
-from ..backends.errors import JudgeError
-from ..backends.gateway import Backend, Reply
-from ..backends.litellm_models import count_by_litellm
-from ..backends.loop import run_sync
-from ..backends.prompt import Prompt, Wire
-from ..judges import ItemJudge
-from ..judges.base import Judge
-from ..judges.fitted import JudgeFile, read_judge_file
-from ..judges.items import calls, judge_calls
-from ..judges.table import judge_names
-from ..records.labels import ItemRow
-from ..records.reading.problems import InputError, Problems, did_you_mean
-from .analysis.cell_texts import read_judge_items
-from .config.base import JudgeName
-from .config.sections import Config, JudgeConfig
-from .engine.dry_run import DryRunJudgeSet
+from ...backends.budget import CHARS_PER_TOKEN
+from ...backends.errors import JudgeError
+from ...backends.gateway import Backend, Reply
+from ...backends.litellm_models import count_by_litellm
+from ...backends.loop import run_sync
+from ...backends.prompt import Prompt, Wire
+from ...judges import ItemJudge
+from ...judges.base import Judge
+from ...judges.fitted import JudgeFile, read_judge_file
+from ...judges.items import calls, judge_calls
+from ...judges.table import judge_names
+from ...programs.analysis.cell_texts import read_judge_items
+from ...programs.config.base import JudgeName
+from ...programs.config.sections import Config, JudgeConfig
+from ...programs.engine.dry_run import DryRunJudgeSet
+from ...records.labels import ItemRow
+from ...records.reading.problems import InputError, Problems, did_you_mean
 
 ESTIMATED = f"estimate, {CHARS_PER_TOKEN} characters a token"
 _QUESTION = "Why does a lake freeze from the top?"
@@ -54,6 +54,7 @@ _EXAMPLES: dict[str, str | list[str]] = {
     "key_point": _POINTS,
     "key_points": "\n".join(f"{i}. {text}" for i, text in enumerate(_POINTS, 1)),
     "claim": ["cold water stays at the surface", "lakes freeze in winter"],
+    "statement": ["Cold water rises.", "Ice forms at the surface of the lake."],
     "sub_narratives": "1. why ice forms at the surface\n2. what happens below the ice",
     "facet": _QUESTION,
     "facets": ["what happens below the ice"],

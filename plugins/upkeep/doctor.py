@@ -8,16 +8,16 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..backends import open_backend
-from ..backends.config import ModelConfig
-from ..backends.errors import EndpointFailed, EndpointRefused, EndpointUnusable, JudgeError
-from ..backends.loop import run_sync
-from ..judges import SupportJudge, Verdict
-from ..records.judgements import Provenance
-from ..records.support import CitationSupport
-from ..views.numbers import format_money
-from ..views.table import Column, Kind, Row, Table, View
-from .config.sections import Config
+from ...backends import open_backend
+from ...backends.config import ModelConfig
+from ...backends.errors import EndpointFailed, EndpointRefused, EndpointUnusable, JudgeError
+from ...backends.loop import run_sync
+from ...judges import SupportJudge, Verdict
+from ...programs.config.sections import Config
+from ...records.judgements import Provenance
+from ...records.support import CitationSupport
+from ...views.numbers import format_money
+from ...views.table import Column, Kind, Row, Table, View
 
 SENTENCE = "The bridge opened in 1932."
 SCHEMAS = ("json_schema", "json_object", "none")  # what an endpoint may know, the most first

@@ -8,8 +8,8 @@ from mock_server import Cut, MockServer, Prose, Status, Supports
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.plugins.upkeep.doctor import examine, examine_all
 from nuggetjudge.programs.config.sections import Config
-from nuggetjudge.programs.doctor import examine, examine_all
 from nuggetjudge.views.printing import render
 
 
