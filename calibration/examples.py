@@ -14,22 +14,24 @@ from ..judges.items import answers
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.base import load_inputs
 from ..programs.config.sections import DataConfig
+from ..programs.data_kinds import check_kinds
 from ..programs.inputs import load_collection
+from ..records.columns import TableOptions
 from ..records.kinds import Cell, Cells, LabelFile, file_kind, find_kind, key_fields
 from ..records.labels import (
-    item_lines,
     labels_of_rows,
     read_items,
     read_labels,
     run_aliases,
 )
 from ..records.nuggets import BANKS, read_nugget_banks
-from ..records.reading.fields import Line, read_lines, shorten
+from ..records.reading.fields import read_lines
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage, Topic
+from ..records.tables import DEFAULT_MISSING
+from ..records.tables.label_rows import label_lines
 from ..records.topics import number_texts, read_passages, read_topics
 
-LABEL_FIELDS = ("label", "annotator", "rationale")
 NO_TOPIC = (
     "the labels name no topic_id, and the split goes by topic; "
     "--field topic_id=NAME takes it from another field"
@@ -52,22 +54,33 @@ def read_labels_and_texts(
     fields: Mapping[str, str],
     where: Mapping[str, Sequence[str]],
     scale: Sequence[str],
+    missing: frozenset[str] = DEFAULT_MISSING,
+    sheet: str | None = None,
+    names: Mapping[str, str] | None = None,
+    cut: str | None = None,
+    needs_topics: bool = True,
 ) -> tuple[LabelFile, dict[Cell, Texts]]:
     """The labels, and of each cell those of the judge's inputs that are known.
 
     Args: see `examples.read_examples`.
         scale: the labels that people may have given.
+        names: what people's labels are called here, where the caller does not rename them.
+        cut: the label from which they are positive, see `read_labels`.
+        needs_topics: labels without a topic_id are an error.
 
     Raises: InputError for all that is wrong with the rows, labels of another judge, and a file
         that needs texts from elsewhere that `data` does not name.
     """
-    is_rows = bool(fields) or _is_rows(path)
+    is_rows = bool(fields or sheet) or _is_rows(path)
     if is_rows:
-        labels, texts = _of_rows(path, judge, problems, fields, where, scale)
+        table = TableOptions(fields, names, missing, sheet)
+        labels, texts = _read_rows(
+            path, judge, problems, table, where, scale, cut, needs_topics=needs_topics
+        )
     elif judge.name == "importance" and file_kind(path) == BANKS:
         labels, texts = _of_banks(path, judge, problems, where)
     else:
-        labels = read_labels(path, problems, where)
+        labels = read_labels(path, problems, where, cut=cut)
         problems.raise_errors()
         if labels.kind != judge.kind != "other":
             raise InputError(f"{path}: labels of {labels.kind}, not what {judge.name} judges")
@@ -77,7 +90,7 @@ def read_labels_and_texts(
                 inputs.setdefault("answer", inputs["answer_text"])
     if not labels.cells:
         raise InputError(f"{path}: no label in it")
-    if "topic_id" not in labels.key_names:
+    if needs_topics and "topic_id" not in labels.key_names:
         raise InputError(f"{path}: {NO_TOPIC}")
     others = [name for name, one in load_inputs().items() if one.texts is not None]
     has_data = any((data.topics, data.runs, data.passages, data.nuggets)) or any(
@@ -109,23 +122,26 @@ def _is_rows(path: Path) -> bool:
     return first is not None and "label" in first.row
 
 
-def _of_rows(
+def _read_rows(
     path: Path,
     judge: ItemJudge,
     problems: Problems,
-    fields: Mapping[str, str],
+    how: TableOptions,
     where: Mapping[str, Sequence[str]],
     scale: Sequence[str],
+    cut: str | None,
+    *,
+    needs_topics: bool,
 ) -> tuple[LabelFile, dict[Cell, Texts]]:
-    lines = list(item_lines(path, problems, fields, where))
+    names = (*judge.inputs, *judge.optional)
+    lines = list(label_lines(path, problems, where, how, texts=names))
     problems.raise_errors()
     if where and not lines:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no row with {chosen}")
-    _check_fields(path, judge, lines, fields)
-    if lines and not any(line.first(*key_fields()["topic_id"]) for line in lines):
+    if needs_topics and lines and not any(line.first(*key_fields()["topic_id"]) for line in lines):
         raise InputError(f"{path}: {NO_TOPIC}")
-    labels = labels_of_rows(path, lines, problems, scale)
+    labels = labels_of_rows(path, lines, problems, scale or None, cut, how)
     texts: dict[Cell, Texts] = {}
     for item in read_items(lines, judge.inputs, optional=judge.optional, partly=True):
         first_inputs = texts.setdefault(item.cell, item.inputs)
@@ -153,20 +169,6 @@ def _of_banks(
             texts[cell] = {"question": bank.query, "nugget": nugget.text}
     problems.raise_errors()
     return cells.file("other", judge.scale, judge.key), texts
-
-
-def _check_fields(
-    path: Path, judge: ItemJudge, lines: Sequence[Line], fields: Mapping[str, str]
-) -> None:
-    """Refuse a field that nobody asks for, and one that no row has."""
-    names = (*judge.inputs, *judge.optional, *key_fields(), *LABEL_FIELDS)
-    for ours, theirs in fields.items():
-        flag = f"--field {ours}={theirs}"
-        if ours not in names:
-            raise InputError(f"{flag}: no field {ours!r}, wanted one of {', '.join(names)}")
-        if lines and not any(theirs in line.row for line in lines):
-            has = shorten(", ".join(map(str, lines[0].row)), 200)
-            raise InputError(f"{flag}: no row of {path} has a field {theirs!r}; they have {has}")
 
 
 def _get_input(name: str) -> str:
@@ -213,8 +215,12 @@ def _complete(
         must_know: an id that the data lack is an error.
     """
     ids = {cell: dict(zip(labels.key_names, cell, strict=True)) for cell in labels.cells}
-    sources = _read_data(data, {own.get("passage_id", "") for own in ids.values()}, problems)
-    problems.raise_errors()
+    try:
+        sources = _read_data(data, {own.get("passage_id", "") for own in ids.values()}, problems)
+        problems.raise_errors()
+    except InputError:
+        check_kinds(data)
+        raise
     names = run_aliases(sources.runs, {own["run_id"] for own in ids.values() if "run_id" in own})
     for cell, own in ids.items():
         if "run_id" in own:
@@ -335,6 +341,8 @@ def read_examples(
     fields: Mapping[str, str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     scale: Mapping[str, str] | None = None,
+    missing: frozenset[str] = DEFAULT_MISSING,
+    sheet: str | None = None,
     limit: int | None = None,
     seed: int = 0,
 ) -> Examples:
@@ -348,6 +356,7 @@ def read_examples(
         where: only rows whose fields have one of these values.
         scale: the labels of people, worst to best -> what each is called here; neighbours may
             share a name. None: those of the judge.
+        missing: words, in lower case, for a label that is not there. sheet: of a workbook.
         limit: at most so many items, drawn at random within topics as evenly as they allow; of
             a judge that takes several items a call all those of an answer or none.
 
@@ -364,6 +373,8 @@ def read_examples(
         fields=fields or {},
         where=where or {},
         scale=tuple(names),
+        missing=missing,
+        sheet=sheet,
     )
     if scale is None:
         _check_fineness(path, judge, labels.cells.values())

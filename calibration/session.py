@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from ..programs.engine.folders import check_writable
 from ..programs.engine.judge_set import JudgeSet, check_prices, make_budget, open_cache
 from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError, Problems, did_you_mean
+from ..records.tables import DEFAULT_MISSING
 from ..records.writing import rename, write_file, writing
 from .examples import read_examples
 from .fitting import (
@@ -53,13 +54,15 @@ def calibrate(
     fields: Mapping[str, str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     scale: Mapping[str, str] | None = None,
+    missing: Collection[str] = DEFAULT_MISSING,
+    sheet: str | None = None,
     limit: int | None = None,
     **settings: Any,
 ) -> Calibration:
     """Fit a judge to human labels on some topics, and measure on others whether it helped.
 
     Args:
-        labels, judge, fields, where, scale, limit: see `Fitting`.
+        labels, judge, fields, where, scale, missing, sheet, limit: see `Fitting`.
         out, prompt_model: see `Fitting.fit`.
         method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa.
         config, model: as in `nuggetjudge.run`.
@@ -76,7 +79,11 @@ def calibrate(
     resolved = load_config(Path(config) if config else None, name_settings(settings), model=model)
     own.setdefault("concurrency", resolved.run.concurrency)
     how = Settings(method=method, **own)
-    fitting = Fitting(Path(labels), judge, resolved, how, fields, where, scale, limit)
+    fitting = Fitting(
+        *(Path(labels), judge, resolved, how, fields, where, scale, limit),
+        missing=frozenset(missing),
+        sheet=sheet,
+    )
     return fitting.fit(Path(out) if out is not None else None, prompt_model)
 
 
@@ -85,7 +92,7 @@ class Fitting:
     """Labels of a file, and the judge that is to be fitted to them.
 
     Attributes:
-        labels: see `examples.read_examples`, as are fields, where and scale.
+        labels: see `examples.read_examples`, as are fields, where, scale, missing and sheet.
         judge: assigner, support, relevance, answerability, entailment, importance, or the YAML
             file of a judge of your own; nuggetizer, subquestions, keypoint_extractor,
             claim_extractor, whose labels are lists that people made (`read_list_examples`).
@@ -103,6 +110,8 @@ class Fitting:
     scale: Mapping[str, str] | None = None
     limit: int | None = None
     problems: Problems = field(default_factory=Problems)
+    missing: frozenset[str] = DEFAULT_MISSING
+    sheet: str | None = None
 
     def fit(self, out: Path | None = None, prompt_model: str | None = None) -> Calibration:
         """Fit the judge, and measure it.
@@ -193,6 +202,8 @@ class Fitting:
             fields=self.fields,
             where=self.where,
             scale=self.scale,
+            missing=self.missing,
+            sheet=self.sheet,
             limit=self.limit,
             seed=self.settings.seed,
         )
@@ -252,19 +263,3 @@ def check_out(out: Path | None) -> None:
 def _is_judge_file(path: Path) -> bool:
     with path.open(encoding="utf-8", errors="replace") as stream:
         return FORMAT in stream.read(200)
-
-
-def read_scale(texts: Sequence[str]) -> dict[str, str] | None:
-    """`["0=none", "1=none", "2=full"]`, worst to best, as a map; without `=` the name is kept.
-
-    Raises: InputError for an empty or repeated label.
-    """
-    if not texts:
-        return None
-    scale: dict[str, str] = {}
-    for text in texts:
-        name, equals, ours = (part.strip().lower() for part in text.partition("="))
-        if not name or (equals and not ours) or name in scale:
-            raise InputError(f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each once")
-        scale[name] = ours or name
-    return scale

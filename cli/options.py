@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +19,7 @@ from .signatures import OptionRules, make_options
 from .tables import escape, write_objects
 
 if TYPE_CHECKING:
+    from ..records.columns import TableOptions
     from ..views.table import View
 
 Model = Annotated[
@@ -86,13 +87,52 @@ Where = Annotated[
 Fields = Annotated[
     list[str] | None,
     typer.Option(
-        "--field", metavar="OURS=THEIRS", help="Another name for a field, e.g. sentence=claim."
+        "--field",
+        metavar="OURS=THEIRS",
+        help="The column of a field, e.g. sentence=Claim; label=Ann,Bo: a column each.",
     ),
 ]
 Kind = Annotated[
     str | None,
     typer.Option(help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."),
 ]
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """How a table of people's labels is to be read, where its names do not say it.
+
+    Args:
+        scale: Labels of people, worst to best, e.g. no,partly,yes or 0=none,1=none,2=full.
+        missing (WORDS): Words for a label that is missing, with commas; default: n/a, ?, none ...
+        sheet: Sheet of a workbook; default: the first with rows.
+    """
+
+    _: KW_ONLY
+    field: Fields = None
+    scale: str | None = None
+    missing: str | None = None
+    sheet: str | None = None
+
+    def list_given(self) -> list[str]:
+        """The options that the user gave, as on the command line."""
+        return [f"--{one.name}" for one in fields(self) if getattr(self, one.name)]
+
+    @property
+    def options(self) -> TableOptions:
+        """What is said of the table. Raises: InputError, see `read_fields` and `read_scale`."""
+        from ..records.columns import TableOptions
+        from ..records.tables import DEFAULT_MISSING
+
+        words = None if self.missing is None else self.missing.lower().split(",")
+        return TableOptions(
+            read_fields(self.field or ()),
+            read_scale(self.scale.split(",") if self.scale is not None else ()),
+            DEFAULT_MISSING if words is None else frozenset(("", *map(str.strip, words))),
+            self.sheet,
+        )
+
+
 PANELS = ("Arguments", "Data", "Options", "", "Models", "Spending", "Workers", "Output", "Help")
 
 
@@ -239,10 +279,26 @@ def read_fields(texts: Sequence[str]) -> dict[str, str]:
         ours, _, theirs = text.partition("=")
         if not (ours and theirs):
             raise InputError(f"--field {text}: wanted OURS=THEIRS, such as claim=sentence")
-        if ours in fields:
+        if ours in fields and ours != "label":
             raise InputError(f"--field {text}: {ours} is {fields[ours]} before, wanted it once")
-        fields[ours] = theirs
+        fields[ours] = f"{fields[ours]},{theirs}" if ours in fields else theirs
     return fields
+
+
+def read_scale(texts: Sequence[str]) -> dict[str, str] | None:
+    """`["0=none", "1=none", "2=full"]`, worst to best, as a map; without `=` the name is kept.
+
+    Raises: InputError for an empty or repeated label.
+    """
+    if not texts:
+        return None
+    scale: dict[str, str] = {}
+    for text in texts:
+        name, equals, ours = (part.strip().lower() for part in text.partition("="))
+        if not name or (equals and not ours) or name in scale:
+            raise InputError(f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each once")
+        scale[name] = ours or name
+    return scale
 
 
 def read_where(texts: Sequence[str]) -> dict[str, list[str]]:

@@ -101,7 +101,9 @@ def is_whole(manifest: Mapping[str, Any], allow_missing: float) -> bool:
 
 
 def list_problems(problems: Any) -> None:
-    """Say on stderr what the readers left out or doubted, by kind, with the first of each."""
+    """Say on stderr how tables were read, and what was left out or doubted: the first of a kind."""
+    for note in problems.notes:
+        write_note(f"{note}\n")
     for kind, n in problems.counts().items():
         first = next(row for row in problems if row.kind == kind)
         write_note(f"{n:>7,} {kind} ({first.action}), first at {first}\n")

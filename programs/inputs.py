@@ -27,6 +27,7 @@ from ..records.rows import Answer, KeyPointSet, NuggetBank, Passage, QuestionSet
 from ..records.topics import add_passage, distinct, read_passages, read_topics
 from .config.base import load_inputs
 from .config.sections import CoverageConfig, DataConfig
+from .data_kinds import name_other_option
 
 
 @dataclass
@@ -92,6 +93,7 @@ class Collection:
             yield from answers_with_lines(self.lines.lines(topic_id), is_checked=True)
 
 
+@name_other_option
 def load_collection(
     data: DataConfig,
     limit: int | None = None,
@@ -128,9 +130,7 @@ def load_collection(
     _check_runs(collection)
     if (contexts := collection.coverage) is not None:
         not_made = contexts.not_made
-        contexts.not_made = {
-            cell: not_made[cell] for cell in not_made if cell[1] in collection.topics
-        }
+        contexts.not_made = {c: not_made[c] for c in not_made if c[1] in collection.topics}
     _read_passages(data, collection)
     _flag_instructions(data, collection)
     problems.raise_errors()

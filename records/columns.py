@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .reading.fields import Line, as_int, shorten
 from .reading.problems import InputError, did_you_mean
-from .tables import Table, as_number, is_missing
+from .tables import DEFAULT_MISSING, Table, as_number, is_missing
 
 # Our names of fields, each with those that other tools and people have for it, best first.
 NAMES: dict[str, tuple[str, ...]] = {
@@ -103,11 +103,33 @@ _OF_JUDGE = re.compile(
 _OF_SUM = re.compile(
     r"(^|_)(majority|consensus|final|mean|average|avg|adjudicated|gold|total)(_|$)"
 )
+_WITH_SHARED_WORD = (
+    r"(?P<shared>[^\W_]+)[\s_-]+(?P<name>.+)",
+    r"(?P<name>.+)[\s_-]+(?P<shared>[^\W_]+)",
+)
 MAX_WORDS = 12  # different labels of a column that is taken for labels by its values
 _LONGEST_LABEL = 40
 _LONGEST_ID = 60
 _ID_WORDS = 0.2  # of the values of ids may have white space in them
 _LOOKED_AT = 1000  # rows that tell what a column holds
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What a person says of a table, where names and values do not say it.
+
+    Attributes:
+        fields: our name of a field -> the column; several of `label`, with commas: one for each
+            annotator.
+        scale: the labels there may be, worst to best -> what each is called here; None: any.
+        missing: words, in lower case, for a value that is not there.
+        sheet: of a workbook; None: the first with rows.
+    """
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    scale: Mapping[str, str] | None = None
+    missing: frozenset[str] = DEFAULT_MISSING
+    sheet: str | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +152,13 @@ class ColumnMap:
         """Whether a field has a column."""
         return name in self.columns
 
+    def without(self, names: Collection[str]) -> ColumnMap:
+        """The map without these fields."""
+        return ColumnMap(
+            {name: of for name, of in self.columns.items() if name not in names},
+            self.guessed - {*names},
+        )
+
     @property
     def fields(self) -> dict[str, str]:
         """Our name -> the name in the file, as in `--field`: several columns with commas."""
@@ -138,8 +167,12 @@ class ColumnMap:
     @property
     def options(self) -> str:
         """The options that say what was guessed; "" where nothing was."""
+        return self.get_options("--field ")
+
+    def get_options(self, option: str) -> str:
+        """As `options`, of another option."""
         return " ".join(
-            f"--field {shlex.quote(f'{name}={theirs}')}"
+            f"{option}{shlex.quote(f'{name}={theirs}')}"
             for name, theirs in self.fields.items()
             if name in self.guessed
         )
@@ -242,12 +275,8 @@ class _Guess:
                 continue
             free = self._free()
             exact = next((n for n in (name, *self._names.get(name, ())) if n in free), None)
-            if exact is not None and not self._is_text_of_id(name, exact):
+            if exact is not None:
                 self.columns[name] = (exact,)
-
-    def _is_text_of_id(self, name: str, column: str) -> bool:
-        """Whether a column has the name of an id, and of a text that is wanted too, and is one."""
-        return name.endswith("_id") and name != column and not self._fits(name, column)
 
     def take_alike(self) -> None:
         """Give fields the columns that are called alike, if their values fit; not the labels."""
@@ -285,11 +314,9 @@ class _Guess:
             one = next((by_name[alias] for alias in NAMES["label"] if alias in by_name), None)
             several = [one] if one is not None else several
         if not several:
-            alike = self._same_values([n for n in like if not _OF_SUM.search(self._plain[n])])
-            is_clear = len(alike) > 1 or len(like) == 1
-            several = (
-                alike if is_clear and "annotator" not in self.columns else like[: len(like) == 1]
-            )
+            few = [n for n in like if self._repeats(n) and not _OF_SUM.search(self._plain[n])]
+            alike = self._same_values(few) if "annotator" not in self.columns else []
+            several = alike if len(alike) > 1 else few if len(few) == 1 else []
         if not several:  # scores of people
             by_name = {self._plain[n]: n for n in reversed(free) if self._holds_numbers(n)}
             several = [by_name[alias] for alias in NAMES["label"] if alias in by_name][:1]
@@ -326,7 +353,12 @@ class _Guess:
             return False
         if max(map(len, words)) > _LONGEST_LABEL or len(words) > MAX_WORDS:
             return False
-        return len(words) < len(values) or len(values) < 4
+        return self._repeats(column) or len(values) < 4
+
+    def _repeats(self, column: str) -> bool:
+        """Whether a value of a column is there twice."""
+        values = self.values(column)
+        return len({_word(v) for v in values}) < len(values)
 
     def _holds_numbers(self, column: str) -> bool:
         values = self.values(column)
@@ -356,9 +388,57 @@ def _are_ids(values: Sequence[Any]) -> bool:
     if any(isinstance(v, list | dict | bool) for v in values):
         return False
     texts = [str(v).strip() for v in values]
-    if not texts or max(map(len, texts)) > _LONGEST_ID:
+    spaced = [text for text in texts if " " in text]
+    if not texts or max(map(len, spaced), default=0) > _LONGEST_ID:
         return False
-    return sum(" " in text for text in texts) <= _ID_WORDS * len(texts)
+    return len(spaced) <= _ID_WORDS * len(texts)
+
+
+def has_name_of_labels(columns: ColumnMap) -> bool:
+    """Whether the column of labels, or those of annotators, are called so."""
+    names = [plain_name(name) for name in columns.columns.get("label", ())]
+    return any(name in NAMES["label"] or _OF_ONE.fullmatch(name) for name in names)
+
+
+def find_measures(table: Table, columns: ColumnMap) -> list[str]:
+    """The columns of scores of runs, a measure each; [] for another table.
+
+    A row is a run, or a run and a topic, and what is not an id is a number. A table of runs and
+    topics whose only numbers are whole has labels.
+
+    Args:
+        columns: which of its columns are run_id, topic_id and label, if any.
+    """
+    if "run_id" not in columns:
+        return []
+    ids = [columns[name] for name in ("topic_id", "run_id") if name in columns]
+    keys = [tuple(str(line.row.get(name)) for name in ids) for line in table.rows]
+    if len({*keys}) < len(keys):
+        return []
+    values = {
+        name: [v for line in table.rows if not is_missing(v := line.row.get(name))]
+        for name in table.columns
+        if name not in ids
+    }
+    measures = [n for n, of in values.items() if of and all(as_number(v) is not None for v in of)]
+    is_whole = all(as_int(v) is not None for n in measures for v in values[n])
+    return [] if is_whole and "topic_id" in columns else measures
+
+
+def name_annotators(columns: Sequence[str]) -> tuple[str, ...]:
+    """Annotators by the names of their columns, without a word that all begin or end with.
+
+    >>> name_annotators(["Rater Ann", "Rater Bo"]), name_annotators(["label 1", "label 2"])
+    (('Ann', 'Bo'), ('label 1', 'label 2'))
+    """
+    for pattern in _WITH_SHARED_WORD:
+        matches = [re.fullmatch(pattern, column) for column in columns]
+        found = [match for match in matches if match is not None]
+        if len(found) == len(columns) > len({match["shared"] for match in found}) == 1:
+            names = tuple(match["name"] for match in found)
+            if all(name[0].isalpha() for name in names):
+                return names
+    return tuple(columns)
 
 
 def map_lines(lines: Iterable[Line], columns: ColumnMap) -> Iterator[Line]:
@@ -368,12 +448,16 @@ def map_lines(lines: Iterable[Line], columns: ColumnMap) -> Iterator[Line]:
     """
     labels = columns.columns.get("label", ())
     others = [(name, of[0]) for name, of in columns.columns.items() if name != "label"]
+    names = name_annotators(labels)
+    shown = {name: theirs for name, theirs in columns.fields.items() if name != theirs}
     for line in lines:
-        row = dict(line.row) | {name: line.row.get(column) for name, column in others}
+        row = {name: line.row[column] for name, column in others if column in line.row}
+        row = {**line.row, **row}
         if len(labels) < 2:
-            if labels:
-                row["label"] = line.row.get(labels[0])
-            yield replace(line, row=row)
+            if labels and labels[0] in line.row:
+                row["label"] = line.row[labels[0]]
+            yield replace(line, row=row, theirs=shown)
             continue
-        for column in labels:
-            yield replace(line, row={**row, "label": line.row.get(column), "annotator": column})
+        for column, name in zip(labels, names, strict=True):
+            given = {**row, "label": line.row.get(column), "annotator": name}
+            yield replace(line, row=given, theirs={**shown, "label": column})

@@ -19,10 +19,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from .columns import find_measures, guess_columns, has_name_of_labels
 from .reading.fields import Line, is_envelope, read_lines, shorten, show
 from .reading.lines import first_line, is_json, text_lines
 from .reading.problems import InputError, Problems
 from .rows import Label
+from .tables import Table, find_binary_kind, find_encoding, list_columns, table_lines
 
 Cell = tuple[str, ...]  # the ids of one item
 # A row, the item, its label (None: not judged), and how sure the judge was.
@@ -162,6 +164,9 @@ def kind_of_object(row: Mapping[str, Any]) -> str | None:
     return None
 
 
+ITEM_ID = "item_id"  # of items that no other ids name
+ROW = "row number"  # the id of items that a file names by nothing: the number of their row
+
 # Ids that items of several kinds have, each with the names that files have for it.
 _SHARED_IDS: dict[str, tuple[str, ...]] = {
     "topic_id": ("topic_id", "qid", "query_id"),
@@ -195,7 +200,7 @@ def _key_fields(path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     for kind in load_kinds().values():
         for name in kind.key:
             fields.setdefault(name, (name, *kind.also.get(name, ())))
-    return fields
+    return {**fields, ITEM_ID: (ITEM_ID,)}
 
 
 FileKind = str  # such as answers, topics or scores; those of judgements: see `declared`
@@ -206,6 +211,8 @@ _QUESTIONS = ("subquestions", "sub_questions", "questions")
 _REPORTS = ("report", "summary", "reference_summary")
 _NEEDS = ("title", "narrative", "problem_statement", "request", "query", "topic", "text")
 _GRADES = frozenset("01234")  # of the longest scale that six-column qrels come with
+_HEAD_BYTES = 2**16  # that tell how a file is encoded
+_UTF8 = ("utf-8", "utf-8-sig")
 _LOOKED_AT = 50  # lines that tell qrels from a leaderboard
 
 
@@ -233,8 +240,12 @@ def file_kind(path: Path) -> FileKind:
     leaderboard; six columns are a retrieval run, or qrels with confidence where the fourth holds
     grades from 0 to 4, of which one comes twice in a topic, as no rank does.
 
+    A table with another header has labels or scores if its columns are guessed to be such.
+
     Raises: InputError for an empty file, or one whose first record is of no known kind.
     """
+    if find_binary_kind(path) is not None or find_encoding(path, _HEAD_BYTES) not in _UTF8:
+        return _table_kind(path) or _unknown_table(path)
     if not (first := first_line(path)):
         raise InputError(f"{path}:1: the file is empty, wanted records")
     if not is_json(path):
@@ -245,6 +256,8 @@ def file_kind(path: Path) -> FileKind:
         problems.raise_errors()
         raise InputError(f"{path}:1: no record in it, wanted one")
     kind = _object_kind(line.row)
+    if kind in (None, "topics"):  # a topic may be labelled
+        kind = _table_kind(path, needs_name=kind is not None) or kind
     if kind is None:
         fields = shorten(", ".join(map(str, line.row)) or "no fields", 200)
         wanted = "answers, assignments, support, relevance, nuggets, scores, labels or other input"
@@ -288,6 +301,8 @@ def _columns_kind(path: Path, first: str) -> FileKind:
         return "labels"
     if is_csv(first):
         return "scores"
+    if has_header(path) and (kind := _table_kind(path)):
+        return kind
     columns = first.split()
     if len(columns) == 6 and columns[1].upper() == "Q0":
         return "qrels" if _are_confident(path) else "run"
@@ -301,8 +316,50 @@ def _columns_kind(path: Path, first: str) -> FileKind:
         return "topics"
     if len(columns) == 3 and _is_number(columns[-1]):
         return "scores"
+    if has_header(path):
+        _unknown_table(path)
     wanted = "JSON, CSV with a label column, topics (tab), qrels, a run or a leaderboard"
     raise InputError(f"{path}:1: {shorten(first)!r} is of no known kind, wanted {wanted}")
+
+
+def has_header(path: Path) -> bool:
+    """Whether the first line of a text file has the names of columns, none of which is a number."""
+    names = [name.strip().strip('"') for name in re.split(r"[,;|\t]", first_line(path))]
+    return len(names) > 1 and not any(map(_is_number, names))
+
+
+def read_head(path: Path, sheet: str | None = None, n: int = 300) -> Table:
+    """The first rows of a table; what is wrong with any of them is not noted."""
+    notes: list[str] = []
+    rows = list(islice(table_lines(path, Problems(), sheet=sheet, notes=notes), n))
+    return Table(path, list_columns(rows), rows, tuple(notes))
+
+
+def _table_kind(path: Path, *, needs_name: bool = False) -> FileKind | None:
+    """`labels` or `scores`, by what the columns of a table are guessed to be; None: neither.
+
+    Args:
+        needs_name: values alone make no labels.
+    """
+    try:
+        table = read_head(path)
+    except InputError:
+        return None
+    wanted = (*key_fields(), "label", "annotator", "judge")
+    columns = guess_columns(table, wanted, names=key_fields())
+    if "label" in columns and needs_name:
+        return "labels" if has_name_of_labels(columns) else None
+    if find_measures(table, columns):
+        return "scores"
+    return "labels" if "label" in columns else None
+
+
+def _unknown_table(path: Path) -> FileKind:
+    """Raise InputError for a table without labels or scores, which names its columns."""
+    table = read_head(path)
+    has = shorten(", ".join(table.columns) or "no columns", 200)
+    what = f"a table of {has}, of which none looks like labels or scores"
+    raise InputError(f"{path}:1: {what}; --field label=COLUMN names the labels")
 
 
 def _head(path: Path) -> list[list[str]]:
@@ -383,6 +440,10 @@ def check_same_things(
     path: Path, key_names: Sequence[str], other: Path, other_names: Sequence[str]
 ) -> None:
     """Raise InputError unless both files name what they label by the same ids."""
+    for one, names, second in ((path, key_names, other), (other, other_names, path)):
+        if ROW in names:
+            what = f"no column names its items, so they cannot be matched with those of {second}"
+            raise InputError(f"{one}: {what}; --field topic_id=COLUMN names one")
     if key_names != other_names:
         keys = " and ".join(", ".join(names) for names in (key_names, other_names))
         raise InputError(f"{path} and {other}: labels of different things ({keys})")

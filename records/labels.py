@@ -1,9 +1,7 @@
-"""Label files and rows with texts: one row for each item and annotator, as JSONL or CSV."""
+"""Label files and rows with texts: tables with a row, or a column, for each annotator."""
 
 from __future__ import annotations
 
-import csv
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,10 +10,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from .columns import TableOptions
 from .judgements import Reason
 from .kinds import (
+    ITEM_ID,
     MAX_LABELS,
     OTHER,
+    ROW,
     Cell,
     Cells,
     Kind,
@@ -30,36 +31,15 @@ from .kinds import (
     key_fields,
     kind_of_key,
     kind_of_rows,
+    read_head,
     run_fields,
 )
-from .reading.fields import Choice, Line, Where, as_id, as_int, read_lines, show
-from .reading.lines import first_line, is_json, raw_lines
+from .reading.fields import Line, Where, as_id, as_int, read_lines, show
 from .reading.problems import InputError, Problems
 from .relevance import RELEVANCE_KIND, read_qrels
 from .rows import Row
-
-# OWASP, "CSV injection"; wide forms too.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_STARTS = re.compile(f"'*[{re.escape(''.join(FORMULA))}]")
-
-
-def neutral(text: str) -> str:
-    """The text with an apostrophe before what would be a formula, or would look so guarded.
-
-    >>> neutral("=1+1"), neutral("it = 2")
-    ("'=1+1", 'it = 2')
-    """
-    return f"'{text}" if _STARTS.match(text) else text
-
-
-def as_meant(text: str) -> str:
-    """What `neutral` was given, so that offsets in a text are the same on both sides of a file.
-
-    >>> as_meant("'=1+1"), as_meant("'tis so")
-    ('=1+1', "'tis so")
-    """
-    return text[1:] if text.startswith("'") and _STARTS.match(text) else text
-
+from .tables import is_missing, table_lines
+from .tables.label_rows import choose_columns, choose_lines, is_table, label_lines, note_columns
 
 BINARY = ("negative", "positive")
 
@@ -103,55 +83,7 @@ def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
 
 _SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
 
-MAX_COLUMNS = 1000  # of a CSV file
 POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
-
-
-def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
-    """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
-
-    An apostrophe that keeps a spreadsheet from taking a text for a formula is not part of it.
-
-    Raises: InputError naming the line where the file stops being CSV, or what is wrong with
-        its header: another separator than a comma, a column without a name or there twice; at
-        the end, for a field or value of `where` that no row has.
-    """
-    header = first_line(path)
-    for mark, name in {";": "';'", "\t": "tabs", "|": "'|'"}.items():
-        if header.count(mark) > header.count(","):
-            raise InputError(f"{path}:1: the columns are separated by {name}, wanted commas")
-    reader = csv.DictReader((line for _, line in raw_lines(path)), restkey="", strict=True)
-    choice = Choice(where)
-    ids = {name for names in key_fields().values() for name in names}  # which are never guarded
-    try:
-        if what := _wrong_header(list(reader.fieldnames or ())):
-            raise InputError(f"{path}:{reader.line_num}: {what}")
-        for row in reader:
-            line = Line(path, reader.line_num, row, problems)
-            if "" in row or None in row.values():
-                wanted = len(reader.fieldnames or ())
-                line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
-            elif choice.takes(row):
-                yield replace(
-                    line, row={n: (v if n in ids else as_meant(v)) or None for n, v in row.items()}
-                )
-        choice.check(path, problems)
-    except csv.Error as error:
-        raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
-
-
-def _wrong_header(names: list[str]) -> str | None:
-    """What is wrong with the names of the columns; None: nothing."""
-    if len(names) > MAX_COLUMNS:
-        return f"{len(names):,} columns, wanted {MAX_COLUMNS:,} at most"
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        if not name.strip():
-            return f"column {index + 1} of the header has no name, wanted one for each column"
-        if name in seen:
-            return f"column {name!r} is in the header twice, wanted it once"
-        seen.add(name)
-    return None
 
 
 def labels_of_rows(
@@ -160,6 +92,7 @@ def labels_of_rows(
     problems: Problems,
     scale: Sequence[str] | None = None,
     cut: str | None = None,
+    how: TableOptions | None = None,
 ) -> LabelFile:
     """The labels of rows with ids (`key_fields`), `label` and, optionally, `annotator`.
 
@@ -170,16 +103,25 @@ def labels_of_rows(
     Args:
         scale: the labels, worst to best, where they are known; any other one is an error.
         cut: from which label on they are positive, see `read_labels`.
+        how: which words say that there is no label, which are counted and noted, and what people's
+            labels are called here, which then is the scale.
     """
-    rows = list(lines)
+    rows, how = list(lines), how or TableOptions()
     has = set().union(*(line.row for line in rows))
     key = tuple(name for name, names in key_fields().items() if has.intersection(names))
+    if ROW in has:  # which rows that nothing else names have
+        key = (*key, ROW)
     if rows and not key:
         rows[0].missing(*key_fields())
     declared = kind_of_key(key)
     kind = OTHER if declared is None else declared.name
     spell = declared.spell if declared is not None else None
-    if spell is not None and not all(spell(line.row.get("label"), scale)[1] for line in rows):
+    known = {*(scale or ()), *(how.scale or ()), *(declared.labels if declared else ())}
+    words = _MissingWords(how.missing, known, spell)
+    if spell is not None and not all(
+        spell(line.row.get("label"), scale)[1] or words.holds(line.row.get("label"))
+        for line in rows
+    ):
         spell = None  # labels of somebody else's
     cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
     first: dict[str, Line] = {}  # by label
@@ -189,7 +131,7 @@ def labels_of_rows(
         if "label" not in line.row:
             line.missing("label")
             continue
-        label = _label(line, spell, scale)
+        label = None if words.count(line) else _label(line, spell, scale, how.scale)
         if declared is not None and declared.turn is not None:
             cell, label = declared.turn(cell, label)
         annotator = line.optional_id("annotator")
@@ -200,8 +142,9 @@ def labels_of_rows(
                 raise InputError(f"{line.path}:{line.number}: {what}")
         cells.lines.setdefault(cell, line.number)
         if remark := line.optional_text("rationale").strip():
-            earlier = cells.rationales.get(cell)
-            cells.rationales[cell] = f"{earlier}\n{remark}" if earlier else remark
+            earlier = cells.rationales.get(cell, "").split("\n")
+            if remark not in earlier:  # one for all annotators of a row
+                cells.rationales[cell] = "\n".join(filter(None, (*earlier, remark)))
         if annotator is None:
             label_scores = line.read_label_scores()
             sure: dict[str, Any] = {
@@ -210,13 +153,48 @@ def labels_of_rows(
             cells.add(path, line.number, cell, label, **sure)
         elif annotator in annotations.setdefault(cell, {}):
             what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
-            line.error("duplicate_annotation", what)
+            line.error("duplicate_annotation", f"{what}{_APART}")
         elif label is not None:
             annotations[cell][annotator] = label
+    words.note(path, len(rows), problems)
+    if how.scale is not None:
+        scale = tuple(dict.fromkeys(how.scale.values()))
     if scale is None:
         _check_spread(kind, first)
     file = _file(path, kind, key, cells, annotations, scale, cut)
     return replace(file, conditions=_count_conditions(rows))
+
+
+_APART = f"; if these are two items, --field {ITEM_ID}=COLUMN names what tells them apart"
+
+
+class _MissingWords:
+    """The words that stand where a label is missing, counted."""
+
+    def __init__(self, missing: Collection[str], known: Collection[str], spell: Spell | None):
+        self._missing, self._known, self._spell = missing, known, spell
+        self._n: Counter[str] = Counter()
+
+    def holds(self, written: object) -> bool:
+        """Whether this is such a word, and no label."""
+        if not is_missing(written, self._missing):
+            return False
+        word = "" if written is None else str(written).strip().lower()
+        is_label = self._spell is not None and self._spell(written, None)[0] is not None
+        return word not in self._known and not is_label
+
+    def count(self, line: Line) -> bool:
+        """As `holds`, of the label of a line, which is counted."""
+        if not self.holds(written := line.row["label"]):
+            return False
+        self._n[("" if written is None else str(written)).strip().lower() or "empty"] += 1
+        return True
+
+    def note(self, path: Path, n: int, problems: Problems) -> None:
+        """Say how many labels are missing, where a word says so."""
+        if {*self._n} - {"empty"}:
+            each = ", ".join(f"{word} {of:,}" for word, of in self._n.most_common())
+            problems.note(f"{path}: {self._n.total():,} of {n:,} labels are missing ({each})")
 
 
 def _check_spread(kind: str, first: Mapping[str, Line]) -> None:
@@ -247,21 +225,36 @@ def _count_conditions(rows: Sequence[Line]) -> dict[str, int]:
 
 
 def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
-    ids = [line.id(*key_fields()[name]) for name in key]
+    ids = [line.id(*key_fields().get(name, (name,))) for name in key]
     cell = tuple(name for name in ids if name is not None)
     return cell if len(cell) == len(key) else None
 
 
-def _label(line: Line, spell: Spell | None, scale: Sequence[str] | None) -> str | None:
-    """The label as text: true as "true", 2.0 as "2", one of ours by its name; null is none."""
+def _label(
+    line: Line,
+    spell: Spell | None,
+    scale: Sequence[str] | None,
+    names: Mapping[str, str] | None = None,
+) -> str | None:
+    """The label as text: true as "true", 2.0 as "2", one of ours by its name; null is none.
+
+    Args:
+        names: what people's labels are called here.
+    """
     written = line.row["label"]
     plain = _plain_label(line, written)
+    if plain is not None and names is not None:
+        ours = spell(plain, None)[0] if spell is not None and plain not in names else None
+        if (label := names.get(plain) or names.get(ours or "")) is None:
+            line.bad("label", written, f"one of {', '.join(names)} (--scale)")
+        return label
     if plain is None or plain in (scale or ()):
         return plain
     if spell is not None:
         plain = spell(plain, scale)[0]
     if scale is not None and plain is not None and plain not in scale:
-        line.bad("label", written, f"one of {', '.join(scale)}")
+        wanted = f"one of {', '.join(scale)}; --scale THEIRS=OURS,... says what others mean"
+        line.bad("label", written, wanted)
         return None
     return plain
 
@@ -312,18 +305,20 @@ def _file(
         if cell in cells.labels:
             what = f"cell {' '.join(cell)} has labels with and without an annotator"
             problems.error(path, 1, "duplicate_cell", f"{what}, wanted one kind")
-        cells.labels[cell] = _majority(path, cell, by_name, problems)
+        cells.labels[cell] = _majority(path, cells.lines.get(cell, 1), cell, by_name, problems)
     return replace(cells.file(kind, ordered, key), annotations=annotations)
 
 
-def _majority(path: Path, cell: Cell, by_name: dict[str, str], problems: Problems) -> str | None:
+def _majority(
+    path: Path, number: int, cell: Cell, by_name: dict[str, str], problems: Problems
+) -> str | None:
     if not by_name:
         return None
     ((label, n_for),) = Counter(by_name.values()).most_common(1)
     if 2 * n_for > len(by_name):
         return label
     what = f"cell {' '.join(cell)} has no label that most of its {len(by_name)} annotators gave"
-    problems.keep(path, 1, "no_majority", what)
+    problems.keep(path, number, "no_majority", what)
     return None
 
 
@@ -399,22 +394,39 @@ def item_lines(
     fields: Mapping[str, str] | None = None,
     where: Where | None = None,
 ) -> Iterator[Line]:
-    """The objects of a JSONL file or the rows of a CSV file with a header.
+    """The rows of a table of items, read one by one.
 
     Args:
         fields: our name of a field -> the name that this file has for it; a field that is not
             there stays as it is, for its reader.
         where: take only rows whose fields (as the file names them) have one of these values.
     """
-    read = read_lines if is_json(path) else csv_lines
-    lines = read(path, problems, where or {})
+    lines = choose_lines(path, problems, table_lines(path, problems), where)
     return (map_fields(line, fields) for line in lines) if fields else lines
+
+
+def find_item_fields(
+    path: Path, fields: Mapping[str, str], inputs: Sequence[str], problems: Problems
+) -> dict[str, str]:
+    """Which column of a table of items is which id or text, told by its first rows.
+
+    Args:
+        fields: what a person says; it goes before.
+        inputs: the texts that the judge reads.
+
+    Returns: `fields`, with what was guessed, which is noted in `problems`.
+    """
+    head = read_head(path)
+    there = {name: theirs for name, theirs in fields.items() if theirs in head.columns}
+    columns = choose_columns(head, TableOptions(there), inputs, beside=("annotator",))
+    note_columns(head, columns, problems, "--set items.fields.")
+    return {**fields, **{name: columns[name] for name in columns.guessed}}
 
 
 def map_fields(line: Line, fields: Mapping[str, str]) -> Line:
     """The object with our names for its fields too; see `item_lines`."""
     ours = {name: line.row[theirs] for name, theirs in fields.items() if theirs in line.row}
-    return replace(line, row={**line.row, **ours})
+    return replace(line, row={**line.row, **ours}, theirs=fields)
 
 
 def read_items(
@@ -447,6 +459,8 @@ def read_items(
             keys = [(n, names) for n, names in every if not {*names}.isdisjoint(here)]
         ids = ((name, line.optional_id(*names)) for name, names in keys)
         named = {name: value for name, value in ids if value is not None}
+        if ROW in line.row:
+            named[ROW] = str(line.row[ROW])
         wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
         wanted += [name for name in optional if line.row.get(name) not in (None, "")]
         wanted = wanted if why is None else []
@@ -484,16 +498,18 @@ def read_labels(
     cut: str | None = None,
     *,
     votes: str = VOTES,
+    how: TableOptions | None = None,
+    key: Sequence[str] = (),
 ) -> LabelFile:
     """Read the labels of any file that has some, recognised by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, ratings of
     sub-questions, entailments of key points, judgements of other declared kinds,
-    and label files: JSONL or CSV with ids (`key_fields`), `label`, and optionally `annotator` and
-    `rationale`. Sentence ids are 0-based positions as text. Support labels are full, partial, none
-    however the file spells them; a sentence without citations is not an item,
-    since nobody had to judge it. The question id of a rating is its column as text, and -1 and -2
-    are not labels.
+    and label files: tables of any layout with ids (`key_fields`), labels, and optionally annotators
+    and `rationale`, see `label_lines`. Sentence ids are 0-based positions as text. Support labels
+    are full, partial, none however the file spells them; a sentence without citations is not an
+    item, since nobody had to judge it. The question id of a rating is its column as text, and -1
+    and -2 are not labels.
     Two citations of one sentence to one passage ask the same question: with one label they
     are one cell, and mentioned; with two labels they are an error.
 
@@ -504,28 +520,29 @@ def read_labels(
         cut: a label; all from it on become "positive", those below it "negative". Of several
             annotators each label is cut before the majority is taken.
         votes: the field that holds the labels of a jury's members, by their names.
+        how: the columns, labels and missing values of a table. key: see `label_lines`.
 
     Raises: InputError if the file holds no labels, or `where` or `cut` cannot be applied, or
         nothing is left.
     Errors reported: an id or label missing, a cell with two labels, an annotator twice in a cell.
     """
     where = where or {}
-    kind = file_kind(path)
+    kind = "labels" if is_table(path, how) else file_kind(path)
     if kind == "qrels":
         if where:
             raise InputError(f"{path}: qrels have no field {next(iter(where))!r} to choose by")
         labels = _qrels(path, problems)
     elif kind == "labels":
-        lines = read_lines if is_json(path) else csv_lines
-        rows = _read_votes(lines(path, problems, where), votes)
-        labels = labels_of_rows(path, rows, problems, scale, cut)
+        rows = _read_votes(label_lines(path, problems, where, how, key=key), votes)
+        labels = labels_of_rows(path, rows, problems, scale, cut, how)
     elif (judged := kind_of_rows(kind)) is not None:
         labels = _read_judged(
             judged, _read_votes(read_lines(path, problems, where), votes), problems
         )
     else:
         wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
-        raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
+        how_to = "; --field label=COLUMN names the labels, if it has some"
+        raise InputError(f"{path}: it holds {kind}, wanted {wanted}{how_to}")
     if where and not labels.cells and not labels.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")

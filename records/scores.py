@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 
-from .kinds import is_csv, is_metric_row, read_measures
+from .columns import ColumnMap, find_measures, guess_columns, map_lines
+from .kinds import has_header, is_csv, is_metric_row, read_measures
 from .reading.fields import Line, as_int, read_lines, stem
 from .reading.lines import first_line, is_json, raw_lines, text_lines
 from .reading.problems import Problems
 from .rows import ScoreRow
+from .tables import Table, as_number, find_binary_kind, read_table
+from .tables.label_rows import note_columns
 from .writing import write_file
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
@@ -42,13 +45,17 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
             layouts look alike and have to be named.
 
     A first line without a value is a header and is mentioned. `nan` and `none` read as None.
-    Rows with a column a measure, as other tools have them, are read under our names.
+    Rows with a column a measure, as other tools have them, are read under our names; so is any
+    table with a row for each run, or run and topic, and a column for each measure.
     Errors reported: a wrong number of columns, a value that is not a finite number, a cell twice.
     """
-    if layout == "jsonl" or (layout is None and is_json(path)):
+    is_binary = find_binary_kind(path) is not None
+    if layout == "jsonl" or (layout is None and not is_binary and is_json(path)):
         numbered = score_rows(read_lines(path, problems))
-    elif layout is None and is_csv(first_line(path)):
+    elif layout is None and not is_binary and is_csv(first_line(path)):
         numbered = score_rows(_csv_rows(path, problems))
+    elif layout is None and (wide := _read_wide(path, problems)) is not None:
+        numbered = wide
     else:
         n_columns = len(first_line(path).split())
         named = layout or ("trec_eval" if n_columns == len(COLUMNS["trec_eval"]) else "ir_measures")
@@ -62,6 +69,31 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
         else:
             rows[cell] = row
     return list(rows.values())
+
+
+def _read_wide(path: Path, problems: Problems) -> Iterator[tuple[int, ScoreRow]] | None:
+    """The scores of a table with a column a measure; None for another file."""
+    if find_binary_kind(path) is None and not has_header(path):
+        return None
+    table = read_table(path, problems)
+    columns = guess_columns(table, ("topic_id", "run_id"))
+    measures = find_measures(table, columns)
+    if not measures:
+        return None
+    note_columns(table, columns, problems)
+    return _wide_rows(table, columns, measures)
+
+
+def _wide_rows(
+    table: Table, columns: ColumnMap, measures: Sequence[str]
+) -> Iterator[tuple[int, ScoreRow]]:
+    for line in map_lines(table.rows, columns):
+        run = line.id("run_id")
+        topic = line.optional_id("topic_id") if "topic_id" in columns else "all"
+        for measure in measures if run is not None and topic is not None else ():
+            value = as_number(line.row.get(measure))
+            row = ScoreRow(run_id=run or "", topic_id=topic or "", measure=measure, value=value)
+            yield line.number, row
 
 
 def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> None:

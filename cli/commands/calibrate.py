@@ -12,10 +12,9 @@ import typer
 from ..flags import ParsedSettings, settings
 from ..options import (
     DryRun,
-    Fields,
     OutputOfMuch,
+    TableLayout,
     Where,
-    read_fields,
     read_where,
 )
 from ..signatures import File, OptionRules, Positive
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ...calibration.fitting import Calibration
     from ...calibration.session import Fitting
     from ...programs.config.sections import Config
+    from ...records.columns import TableOptions
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,6 @@ class FitOptions:
             file; lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor.
         method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa
             (prompts).
-        scale: Labels of people, worst to best, e.g. 0=none,1=none,2=full.
         objective: kappa, linear, quadratic, macro_f1, accuracy or one_vs_rest:LABEL; default:
             linear, or kappa for 2 labels.
         folds: Test every topic once; the file is fitted to all labels.
@@ -51,18 +50,16 @@ class FitOptions:
     _: KW_ONLY
     judge: str
     method: str
-    field: Fields = None
     where: Where = None
-    scale: str | None = None
     objective: str | None = None
     folds: Annotated[int | None, OptionRules(min=2)] = None
     match: str = "lexical"
     sample: Positive | None = None
     option: list[str] | None = None
 
-    def prepare(self, labels: Path, config: Config) -> Fitting:
+    def prepare(self, labels: Path, config: Config, table: TableOptions) -> Fitting:
         """The fit of the judge to a file of labels. Raises: InputError for an unfit option."""
-        from ...calibration.session import Fitting, read_scale
+        from ...calibration.session import Fitting
         from ...calibration.settings import make_settings
 
         return Fitting(
@@ -77,10 +74,12 @@ class FitOptions:
                 match=self.match,
                 concurrency=config.run.concurrency,
             ),
-            fields=read_fields(self.field or ()),
+            fields=table.fields,
             where=read_where(self.where or ()),
-            scale=read_scale(self.scale.split(",") if self.scale is not None else ()),
+            scale=table.scale,
             limit=self.sample,
+            missing=table.missing,
+            sheet=table.sheet,
         )
 
 
@@ -90,6 +89,7 @@ def calibrate(
     labels: File,
     *,
     options: FitOptions,
+    table: TableLayout,
     out: Path | None = None,
     prompt_model: str | None = None,
     dry_run: DryRun = False,
@@ -115,7 +115,7 @@ def calibrate(
     from ...backends.errors import JudgeError
     from ...records.judgements import Reason
 
-    fitting = options.prepare(labels, given.config())
+    fitting = options.prepare(labels, given.config(), table.options)
     if dry_run:
         print_plan(fitting.plan(out), "", as_json=output.as_json)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import typer
 from ...records.reading.problems import InputError, Problems
 from ...views.printing import Format, print_view
 from ...views.table import View
-from ..options import Level, read_where
+from ..options import Level, TableLayout, read_where
 from ..signatures import ExistingPath
 from ..stopping import list_problems
 from ..tables import write_objects, write_rows
@@ -61,6 +61,7 @@ def score(
     where: list[str] | None = None,
     counts: str | None = None,
     corrections: Corrections,
+    table: TableLayout,
     printed: LeaderboardOutput,
 ) -> None:
     """Score stored judgements again, without a model, and correct the scores with human labels.
@@ -81,14 +82,14 @@ def score(
     from ..stopping import open_results
 
     named, (path,) = path, open_results(context, [path])
-    _check_options(labels, counts, corrections, printed)
+    _check_options(labels, counts, [*corrections.list_given(), *table.list_given()], printed)
     if counts is not None and (labels is not None or topics is not None):
         raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
     problems, fields = Problems(), read_where(where or ())
     if counts is not None:
         _print_counts(path, counts, problems, fields, printed.way)
     elif labels is not None:
-        _print_corrected(path, labels, problems, fields, topics, corrections, printed)
+        _print_corrected(path, labels, problems, fields, topics, corrections, table, printed)
     else:
         from ...programs.scoring.score import score_path
 
@@ -106,7 +107,7 @@ def score(
 
 
 def _check_options(
-    labels: Path | None, counts: str | None, corrections: Corrections, printed: LeaderboardOutput
+    labels: Path | None, counts: str | None, of_labels: Sequence[str], printed: LeaderboardOutput
 ) -> None:
     """Raise InputError for options that the others leave without an effect."""
     of_boards = {"--sort": printed.sort, "--format": printed.way in _FILES}
@@ -114,8 +115,8 @@ def _check_options(
     if (labels or counts) and (idle := [name for name, is_set in of_boards.items() if is_set]):
         what = "for leaderboards alone, wanted no --labels and no --counts"
         raise InputError(f"{', '.join(idle)}: {what}")
-    if labels is None and (idle := corrections.list_given()):
-        raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
+    if labels is None and of_labels:
+        raise InputError(f"{', '.join(of_labels)}: for corrected scores alone, wanted --labels too")
 
 
 def _read_topic_ids(path: Path | None) -> list[str] | None:
@@ -145,6 +146,7 @@ def _print_corrected(
     where: Mapping[str, list[str]],
     topics: Path | None,
     corrections: Corrections,
+    table: TableLayout,
     printed: LeaderboardOutput,
 ) -> None:
     """Print scores corrected with human labels: of the runs, or of slices, one table after another.
@@ -169,6 +171,7 @@ def _print_corrected(
             level=corrections.level,
             ignore_others=corrections.ignore_other_labels,
             regroup=slicer(name.strip(), path, labels, problems) if name is not None else None,
+            how=table.options,
         )
         if printed.way is Format.JSON:
             write_rows(corrected.plain)

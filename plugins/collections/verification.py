@@ -13,9 +13,9 @@ from ...programs.engine.label_sheet import write_sheet
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.results import MANIFEST
 from ...records.kinds import Cell, LabelFile
-from ...records.labels import csv_lines, labels_of_rows
-from ...records.reading.fields import Line, read_lines
-from ...records.reading.lines import hash_file, is_json
+from ...records.labels import item_lines, labels_of_rows
+from ...records.reading.fields import Line
+from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Topic
 from ...records.writing import remove
@@ -72,7 +72,7 @@ def check_unverified(folder: Path) -> None:
     sheet = folder / SHEET
     is_changed = sheet.is_file() and sheet_hash(folder) != _read_written_hash(folder)
     if is_changed and _read_written_hash(folder) is None:
-        lines = _rows(sheet, Problems())
+        lines = item_lines(sheet, Problems())
         is_changed = any(line.row.get(task) for line in lines for task in TASKS)
     if is_changed or (folder / UNVERIFIED).is_file():
         what = f"people have verified key points here ({SHEET if is_changed else UNVERIFIED})"
@@ -113,7 +113,7 @@ def read_verification(
         person = None
         if sheets[1:]:
             person = sheet.name if names[sheet.name] == 1 else str(sheet)
-        for line in _rows(sheet, problems):
+        for line in item_lines(sheet, problems):
             cell = line.id("topic_id"), line.id("key_point_id")
             if None in cell:
                 continue
@@ -203,10 +203,6 @@ def fate(labels: Mapping[str, LabelFile], cell: Cell) -> Fate:
     if "no" in verdicts:
         return "rejected"
     return "open" if None in verdicts else "kept"
-
-
-def _rows(sheet: Path, problems: Problems) -> Iterator[Line]:
-    return read_lines(sheet, problems) if is_json(sheet) else csv_lines(sheet, problems, {})
 
 
 def _of_task(line: Line, task: str) -> Line | None:

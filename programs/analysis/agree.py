@@ -6,26 +6,32 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Unpack
 
 from ...metrics import taus
+from ...metrics.answer_scores import scale_gains
 from ...metrics.inference import Draws
 from ...metrics.rank_correlation import tau_intervals
-from ...records.kinds import file_kind
+from ...records.columns import TableOptions
+from ...records.kinds import OTHER, LabelFile, file_kind, find_kind
 from ...records.labels import read_labels, run_aliases
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
+from ...records.tables.label_rows import is_table
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
 from ..inputs import ORACLES
 from ..protocols.judged_files import (
     are_ordered,
     find_judged_file,
+    find_task,
     kinds_in,
     list_judged_kinds,
     scale_in,
 )
+from ..protocols.judged_items import ITEMS, MEAN_GAIN
 from ..protocols.table import is_of_answered
 from .agree_labels import agree_annotators, agree_labels, plain
 
@@ -43,6 +49,7 @@ def agree(
     kind: str | None = None,
     cut: Sequence[str] = (),
     measures: Mapping[str, str] | None = None,
+    how: TableOptions | None = None,
     **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Compare two files cell by cell on their ids, or the annotators of one with each other.
@@ -59,6 +66,7 @@ def agree(
             it as negative.
         measures: of scores, the measure of `judged` -> that of `human` it is compared with; None:
             each that both have.
+        how: the columns, labels and missing values of `human`, where it is a table.
         draws: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
@@ -85,14 +93,14 @@ def agree(
         if human.is_dir():
             raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")
         cut_at, _ = _cuts(cut)
-        labels = read_labels(human, problems, where, cut=cut_at)
+        labels = read_labels(human, problems, where, cut=cut_at, how=how)
         problems.raise_errors()
         return _by_order(agree_annotators(labels, human, draws) | {"cut": cut[:1] or None}, human)
     paths = (human, judged)
     if human.is_dir() or judged.is_dir():
-        kind = kind or _kind_of_both(human, judged, where or {})
+        kind = kind or _kind_of_both(human, judged, where or {}, how)
         human, judged = _in_folder(human, kind), _in_folder(judged, kind)
-    if file_kind(human) == SCORES:
+    if _has_scores(human, how):
         if cut:
             raise InputError(f"--cut {','.join(cut)}: {human} has scores, wanted labels")
         return agree_scores(human, judged, problems, draws, measures)
@@ -103,18 +111,84 @@ def agree(
         what = "has no order, so there is nothing to --cut"
         raise InputError(f"the scale {', '.join(scale.labels)} {what}")
     names = scale.labels if scale is not None else None
-    truth = read_labels(human, problems, where, names, cuts[0])
     other = read_labels(judged, problems, scale=names, cut=cuts[1])
+    truth = read_labels(human, problems, where, names, cuts[0], how=how, key=other.key_names)
     problems.raise_errors()
-    comparison = agree_labels(truth, other, human, judged, draws)
-    if (
-        cut
-        and not any(comparison["confusion"][1])
-        and not any(row[1] for row in comparison["confusion"])
-    ):
-        raise InputError(f"--cut {','.join(cut)}: no label of either file reaches it")
-    comparison |= {"cut": cuts if cut else None, "calls": _calls(paths[1])}
+    return _compare(truth, other, (human, judged), paths, (cut, cuts), draws)
+
+
+def _compare(
+    truth: LabelFile,
+    other: LabelFile,
+    files: tuple[Path, Path],
+    paths: tuple[Path, Path],
+    cut: tuple[Sequence[str], tuple[str | None, str | None]],
+    draws: Draws,
+) -> dict[str, Any]:
+    """The comparison of two sets of labels, read from `files` in `paths`."""
+    given, cuts = cut
+    comparison = agree_labels(truth, other, *files, draws)
+    n_positive = sum(comparison["confusion"][1]) + sum(row[1] for row in comparison["confusion"])
+    if given and not n_positive:
+        raise InputError(f"--cut {','.join(given)}: no label of either file reaches it")
+    comparison |= {"cut": cuts if given else None, "calls": _calls(paths[1])}
     return _by_order(comparison, *paths)
+
+
+def agree_with_judge(
+    truth: LabelFile,
+    human: Path,
+    results: Path,
+    problems: Problems,
+    cut: Sequence[str] = (),
+    **draws: Unpack[Draws],
+) -> dict[str, Any]:
+    """Compare people's labels with those that a judge gave to the same items.
+
+    Args:
+        truth: the labels, of the file `human`; with `cut`, as they are cut.
+        results: the folder of the items that were judged.
+        cut, draws: see `agree`.
+
+    Returns: as `agree`; `runs`, where the items are of two runs or more and the labels have an
+        order, compares the runs by their mean gain over the items that both labelled: see the
+        `measures` of scores.
+    """
+    scale, cuts = scale_in(results, kind=ITEMS), _cuts(cut)
+    names = scale.labels if scale is not None else None
+    file = find_judged_file(results, ITEMS)
+    other = read_labels(file, problems, scale=names, cut=cuts[1])
+    problems.raise_errors()
+    comparison = _compare(truth, other, (human, file), (human, results), (cut, cuts), draws)
+    if (runs := _compare_runs(truth, other, comparison, draws)) is not None:
+        comparison["runs"] = runs
+    return comparison
+
+
+def _compare_runs(
+    truth: LabelFile, other: LabelFile, comparison: Mapping[str, Any], draws: Draws
+) -> dict[str, Any] | None:
+    """How alike both order the runs; None where there are none, or labels without an order."""
+    if not comparison["is_ordered"] or "run_id" not in truth.key_names:
+        return None
+    gains = scale_gains(comparison["scale"])[MEAN_GAIN]
+    run_at = truth.key_names.index("run_id")
+    topic_at = truth.key_names.index("topic_id") if "topic_id" in truth.key_names else None
+    sides = []
+    for labels in (truth.cells, other.cells):
+        by_cell: dict[tuple[str, str], list[float]] = {}
+        for cell in sorted(truth.cells.keys() & other.cells.keys()):
+            topic = "all" if topic_at is None else cell[topic_at]
+            by_cell.setdefault((cell[run_at], topic), []).append(gains[labels[cell]])
+        sides.append(
+            [
+                ScoreRow(run_id=run, topic_id=topic, measure=MEAN_GAIN, value=fmean(values))
+                for (run, topic), values in by_cell.items()
+            ]
+        )
+    if len({row.run_id for row in sides[0]}) < 2:
+        return None
+    return _of_measure(sides[0], sides[1], (MEAN_GAIN, MEAN_GAIN), draws)
 
 
 def _calls(judged: Path) -> dict[str, int] | None:
@@ -162,7 +236,9 @@ def _by_order(comparison: dict[str, Any], *paths: Path) -> dict[str, Any]:
     return comparison
 
 
-def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]]) -> str:
+def _kind_of_both(
+    human: Path, judged: Path, where: Mapping[str, Sequence[str]], how: TableOptions | None
+) -> str:
     if human.is_dir() and judged.is_dir():
         of_other = kinds_in(judged)
         for kind in kinds_in(human):
@@ -171,10 +247,23 @@ def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]])
         raise InputError(
             f"{human} and {judged}: no judgements of one kind; for scores --kind scores"
         )
-    path = judged if human.is_dir() else human
-    if file_kind(path) == SCORES:
+    if human.is_dir():
+        is_of_scores = file_kind(judged) == SCORES
+        return SCORES if is_of_scores else read_labels(judged, Problems()).kind
+    if _has_scores(human, how):
         return SCORES
-    return read_labels(path, Problems(), {} if human.is_dir() else where).kind
+    labels = read_labels(human, Problems(), where, how=how)
+    if labels.kind == OTHER and find_task(judged, OTHER) is None:
+        for kind in kinds_in(judged):  # of whose ids it has more
+            declared = find_kind(kind)
+            if declared is not None and {*declared.key} <= {*labels.key_names}:
+                return kind
+    return labels.kind
+
+
+def _has_scores(path: Path, how: TableOptions | None) -> bool:
+    """Whether a file has scores; a table of which a person names columns has labels."""
+    return not is_table(path, how) and file_kind(path) == SCORES
 
 
 def _in_folder(path: Path, kind: str) -> Path:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...records.kinds import Cell, file_kind
-from ...records.labels import ItemRow, csv_lines
+from ...records.labels import ItemRow
 from ...records.reading.fields import read_lines
-from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
+from ...records.tables.label_rows import label_lines
 from ...records.topics import read_topics
 from ..config.sections import Config
 from ..engine.folders import find_inputs
@@ -87,7 +87,12 @@ def _of_file(path: Path) -> CellTexts:
     kind = file_kind(path)
     if kind == "qrels":
         return
-    lines = read_lines(path, quiet) if is_json(path) else csv_lines(path, quiet, {})
+    is_table = kind in ("labels", "scores")
+    lines = (
+        label_lines(path, quiet, texts=tuple(text_fields()))
+        if is_table
+        else read_lines(path, quiet)
+    )
     of_kind = (one for one in programs() if one.file_kind == kind)
     program = next(of_kind, None)
     yield from row_texts(lines) if program is None else program.read_stored_texts(lines)

@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from ...records.kinds import key_fields
-from ...records.labels import FORMULA, neutral
 from ...records.reading.problems import InputError, Problems
+from ...records.tables.label_rows import FORMULA, neutral
 from ...records.writing import write_file, writing
 
 # Ids that a spreadsheet writes otherwise when it saves: numbers with leading zeros, with more
@@ -30,7 +30,7 @@ def write_sheet(
     """Write rows that all have the same columns, as `path` ends: `.csv` or `.jsonl`.
 
     CSV is UTF-8 with a byte order mark, so that spreadsheets know it. A text that would be a
-    formula there gets a leading apostrophe, which `csv_lines` takes away again, and one longer
+    formula there gets a leading apostrophe, which `label_lines` takes away again, and one longer
     than `CELL_CHARS` is cut, listed. Ids stay as they are: one that would be a formula is refused,
     one that a spreadsheet would rewrite is listed.
 

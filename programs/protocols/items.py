@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from ...judges.table import item_judges
 from ...metrics.answer_scores import SUFFIX
 from ...records.kinds import Cell, key_fields
-from ...records.labels import ItemRow, item_lines, read_items
-from ...records.reading.lines import first_line
+from ...records.labels import ItemRow, find_item_fields, item_lines, read_items
+from ...records.reading.fields import Line
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import plain_error
 from ...records.rows import Topic
@@ -133,11 +133,13 @@ class ItemCollection(Collection):
     optional: tuple[str, ...] = ()
     key: tuple[str, ...] = ()  # the ids that each item has
     n_items: int = 0
+    has_annotators: bool = False  # an item may have a row for each of them
 
     def rows(self) -> Iterator[ItemRow]:
         """The items of this run, line by line."""
         lines = item_lines(self.path, Problems(), self.fields)
         rows = read_items(lines, self.inputs, optional=self.optional)
+        rows = _take_once(rows) if self.has_annotators else rows
         if "topic_id" in self.key:
             return (row for row in rows if row.ids["topic_id"] in self.topics)
         return islice(rows, self.n_items)
@@ -161,11 +163,8 @@ def load_items(config: Config) -> ItemCollection:
     if unknown := [name for name in config.items.fields if name not in fields]:
         what = f"items.fields: the judge has no input {unknown[0]!r} and items no such id"
         raise InputError(f"{what}; wanted one of {', '.join(fields)}")
-    if not first_line(path):
-        raise InputError(f"{path}:1: the file is empty, wanted items")
-    collection = ItemCollection(
-        {}, [], path=path, fields=dict(config.items.fields), inputs=inputs, optional=optional
-    )
+    collection = ItemCollection({}, [], path=path, inputs=inputs, optional=optional)
+    collection.fields = find_item_fields(path, config.items.fields, inputs, collection.problems)
     _check(collection, config.run.limit)
     collection.problems.raise_errors()
     if not collection.n_items:
@@ -195,10 +194,10 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _check(collection: ItemCollection, limit: int | None) -> None:
     """Note the ids of all items, and what is wrong with any of them."""
     path, problems = collection.path, collection.problems
-    seen: dict[Cell, int] = {}
+    seen: dict[Cell, tuple[int, int]] = {}  # the line, and a hash of the texts
     runs: dict[str, None] = {}
     n_beyond = 0
-    lines = item_lines(path, problems, collection.fields)
+    lines = _note_annotators(item_lines(path, problems, collection.fields), collection)
     fine: set[tuple[str, str]] = set()  # ids of topics and runs that were looked at
     for row in read_items(lines, collection.inputs, optional=collection.optional):
         collection.key = collection.key or tuple(row.ids)
@@ -207,11 +206,17 @@ def _check(collection: ItemCollection, limit: int | None) -> None:
             problems.error(path, row.line, "other_ids", f"{what} {', '.join(collection.key)}")
             continue
         cell = row.cell
+        texts = hash(tuple(sorted(row.inputs.items())))
         if cell in seen:
-            what = f"item {' '.join(cell)} stands in line {seen[cell]} too, wanted once"
-            problems.error(path, row.line, "duplicate_item", what)
+            first, texts_before = seen[cell]
+            if not collection.has_annotators:
+                what = f"item {' '.join(cell)} stands in line {first} too, wanted once"
+                problems.error(path, row.line, "duplicate_item", what)
+            elif texts != texts_before:
+                what = f"item {' '.join(cell)} has other texts here than in line {first}"
+                problems.error(path, row.line, "duplicate_item", f"{what}, wanted the same")
             continue
-        seen[cell] = row.line
+        seen[cell] = row.line, texts
         for name in ("topic_id", "run_id"):
             if (named := (name, value := row.ids.get(name, "-"))) in fine:
                 continue
@@ -236,6 +241,22 @@ def _check(collection: ItemCollection, limit: int | None) -> None:
     collection.run_ids = list(runs)
     if n_beyond:
         problems.skip(path, 0, "beyond_limit", f"{n_beyond:,} items are beyond the limit")
+
+
+def _note_annotators(lines: Iterator[Line], collection: ItemCollection) -> Iterator[Line]:
+    """The lines; whether any of them names an annotator is noted before it is read."""
+    for line in lines:
+        collection.has_annotators |= line.row.get("annotator") is not None
+        yield line
+
+
+def _take_once(rows: Iterator[ItemRow]) -> Iterator[ItemRow]:
+    """The first row of each item."""
+    seen: set[Cell] = set()
+    for row in rows:
+        if row.cell not in seen:
+            seen.add(row.cell)
+            yield row
 
 
 class _Calls:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ...records.judgements import Evidence
-from ...records.kinds import Cell, key_fields, run_fields
+from ...records.kinds import ITEM_ID, Cell, key_fields, run_fields
 from ...records.reading.fields import Line, LineIndex, read_lines
 from ...records.reading.problems import Problems
 from ...records.rows import Explained, LabelScores
@@ -187,7 +187,7 @@ def read_plain_judgements(lines: Iterable[Line]) -> Iterator[Judgement]:
 
 def text_fields() -> dict[str, tuple[str, ...]]:
     """Return `TEXTS`, and texts that ids of other packages' kinds name, as `fact` of `fact_id`."""
-    ids = (name for name in key_fields() if name not in ("topic_id", "run_id"))
+    ids = (name for name in key_fields() if name not in ("topic_id", "run_id", ITEM_ID))
     others = (name.removesuffix("_id") for name in ids)
     return TEXTS | {name: (name,) for name in others if name not in TEXTS}
 

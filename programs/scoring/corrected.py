@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ...metrics.inference import LEVEL
+from ...records.columns import TableOptions
 from ...records.kinds import file_kind
 from ...records.reading.problems import InputError, Problems
 from ..protocols.judged_items import JudgedItems, Measure
@@ -38,6 +39,7 @@ def correct_scores(
     level: float = LEVEL,
     ignore_others: bool = False,
     regroup: Callable[[JudgedItems], JudgedItems] | None = None,
+    how: TableOptions | None = None,
 ) -> CorrectedScores:
     """Correct the scores of judged items with human labels of some of them.
 
@@ -56,6 +58,7 @@ def correct_scores(
         level: of all intervals, in (0, 1).
         ignore_others: leave out labels of topics or items that were not judged.
         regroup: puts others in the place of the runs, such as slices; there are no plain rows then.
+        how: the columns, labels and missing values of a table of human labels.
 
     Raises: InputError if nothing can be corrected: too few labels or topics, one label only,
         labels that the judge does not give, of items that it was not given, or two of one item.
@@ -64,7 +67,7 @@ def correct_scores(
         raise InputError(f"--level {level}: wanted between 0 and 1")
     if half_width is not None and not half_width > 0:
         raise InputError(f"--half-width {half_width}: wanted above 0")
-    in_parts = is_of_cascade(labels, where or {})
+    in_parts = is_of_cascade(labels, where or {}, how)
     items, human = human_labels(
         path,
         labels,
@@ -73,6 +76,7 @@ def correct_scores(
         topics,
         ignore_others=ignore_others,
         in_parts=in_parts,
+        how=how,
     )
     if in_parts:
         _check_parts(items, human, labels)

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...metrics.answer_scores import label_shares, scale_gains
+from ...records.columns import TableOptions
 from ...records.kinds import Cell, check_labelled, check_same_things, file_kind, kind_of_rows
-from ...records.labels import cell_run_aliases, csv_lines, read_labels, rename_runs
+from ...records.labels import cell_run_aliases, read_labels, rename_runs
 from ...records.reading.fields import read_lines, shorten
-from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
+from ...records.tables.label_rows import is_table, label_lines
 from ...records.topics import read_topics
 from ..inputs import nearest
 from ..protocols.judged_files import are_ordered, find_file_scale, find_judged_file
@@ -102,6 +103,7 @@ def human_labels(
     *,
     ignore_others: bool = False,
     in_parts: bool = False,
+    how: TableOptions | None = None,
 ) -> tuple[JudgedItems, list[str | None]]:
     """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
 
@@ -114,14 +116,15 @@ def human_labels(
     Args:
         ignore_others: leave out, and mention, labels of topics or items that were not judged.
         in_parts: what was judged, and what was not, are drawn each by itself.
+        how: the columns, labels and missing values of the labels' table.
 
     Raises: InputError if there is no label yet, or if the labels are of other things, topics or
         items, have values that the judge does not give, are all the same, or name one cell
         twice with two labels.
     """
     drawn = (RANDOM, CASCADE) if in_parts else (RANDOM,)
-    where = _random_alone(labels, where, problems, drawn)
-    first = read_labels(labels, problems, where, find_file_scale(path))
+    where = _random_alone(labels, where, problems, drawn, how)
+    first = read_labels(labels, problems, where, find_file_scale(path), how=how)
     problems.raise_errors()
     check_labelled(first, labels)
     cells = first.cells
@@ -135,13 +138,17 @@ def human_labels(
 
 
 def _random_alone(
-    labels: Path, where: Mapping[str, Sequence[str]], problems: Problems, drawn: Sequence[str]
+    labels: Path,
+    where: Mapping[str, Sequence[str]],
+    problems: Problems,
+    drawn: Sequence[str],
+    how: TableOptions | None,
 ) -> Mapping[str, Sequence[str]]:
     """`where`, narrowed to the drawn rows if the file has labels that were chosen otherwise."""
-    if CHOSEN_BY in where or file_kind(labels) != "labels":
+    if CHOSEN_BY in where or not is_table(labels, how):
         return where
-    lines = read_lines if is_json(labels) else csv_lines
-    rows = [x for x in lines(labels, Problems(), where) if x.row.get("label") not in (None, "")]
+    lines = label_lines(labels, Problems(), where, how)
+    rows = [line for line in lines if line.row.get("label") not in (None, "")]
     others = [line for line in rows if line.row.get(CHOSEN_BY) not in drawn]
     by = Counter(str(line.row.get(CHOSEN_BY) or "not said") for line in others)
     if not others or all(line.row.get(CHOSEN_BY) is None for line in rows):
@@ -156,15 +163,16 @@ def _random_alone(
     return {**where, CHOSEN_BY: [name for name in drawn if name in there] or list(drawn)}
 
 
-def is_of_cascade(labels: Path, where: Mapping[str, Sequence[str]]) -> bool:
+def is_of_cascade(
+    labels: Path, where: Mapping[str, Sequence[str]], how: TableOptions | None = None
+) -> bool:
     """Whether labels are of a sheet of `judge next --kept`.
 
     Its rows are random draws of two parts of each topic: of what was judged, and of what was not.
     """
-    if CASCADE not in where.get(CHOSEN_BY, [CASCADE]) or file_kind(labels) != "labels":
+    if CASCADE not in where.get(CHOSEN_BY, [CASCADE]) or not is_table(labels, how):
         return False
-    lines = read_lines if is_json(labels) else csv_lines
-    rows = lines(labels, Problems(), where)
+    rows = label_lines(labels, Problems(), where, how)
     return any(x.row.get(CHOSEN_BY) == CASCADE and x.row.get("label") for x in rows)
 
 

@@ -38,13 +38,17 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
 
 @dataclass(frozen=True)
 class Line:
-    """A JSON object of a file, or one inside it; `prefix` is the way there, as `metadata.`."""
+    """A JSON object of a file, or one inside it; `prefix` is the way there, as `metadata.`.
+
+    `theirs` has the names that the file has for fields that are called otherwise here.
+    """
 
     path: Path
     number: int
     row: Mapping[str, Any]
     problems: Problems
     prefix: str = ""
+    theirs: Mapping[str, str] | None = None
 
     def error(self, kind: str, what: str) -> None:
         """Note something that must be mended before the file can be used."""
@@ -60,7 +64,7 @@ class Line:
 
     def name(self, field: str) -> str:
         """The field as a reader of the file would point to it: `answer[3].text`."""
-        return self.prefix + field
+        return self.prefix + (self.theirs or {}).get(field, field)
 
     def first(self, *fields: str) -> tuple[str, Any] | None:
         """The first of these fields that is there and not null, with its value."""
@@ -318,10 +322,13 @@ def shorten(text: str, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+_TABLES = (".xlsx", ".xls", ".ods", ".parquet")
+
+
 def stem(path: Path) -> str:
     """The file's name without folder, `.gz` and format suffix; a run's name of last resort."""
     name = path.name.removesuffix(".gz")
-    for suffix in (".jsonl", ".json", ".tsv", ".txt", ".csv", ".run"):
+    for suffix in (*(".jsonl", ".json", ".tsv", ".txt", ".csv", ".run"), *_TABLES):
         name = name.removesuffix(suffix)
     return name
 

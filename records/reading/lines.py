@@ -95,8 +95,11 @@ def is_json(path: Path) -> bool:
 
 
 def has_lines(path: Path) -> bool:
-    """Whether each line of a JSON file can be read by itself, at its byte offset."""
-    return not is_gzip(path) and not _is_document(path)
+    """Whether each line of a file is JSON that can be read by itself, at its byte offset."""
+    try:
+        return not is_gzip(path) and is_json(path) and not _is_document(path)
+    except InputError:  # a workbook, or another encoding
+        return False
 
 
 def line_starts(path: Path) -> array[int]:

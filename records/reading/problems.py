@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import shutil
 import sys
 import textwrap
@@ -115,6 +116,7 @@ def estimate(row: Mapping[str, Any] | None) -> str:
     return f"{figure(row['value'])} [{figure(row['low'])}, {figure(row['high'])}]"
 
 
+SHOWN_ALIKE = 3  # problems of one kind that differ in names and numbers alone
 SHOWN = 10  # problems quoted in an error message; all of them are in `Problems`
 
 
@@ -178,6 +180,11 @@ class Problems:
 
     def __init__(self) -> None:
         self.rows: list[Problem] = []
+        self.notes: dict[str, None] = {}  # how files were read, where that was guessed
+
+    def note(self, text: str) -> None:
+        """Say once how a file was read."""
+        self.notes[text] = None
 
     def error(self, file: str | Path, line: int, kind: str, what: str) -> None:
         """Note something that must be mended before the file can be used."""
@@ -195,13 +202,23 @@ class Problems:
         """Add what is not there yet, by file, line and kind: of a file that is read once more."""
         known = {(row.file, row.line, row.kind) for row in self.rows}
         self.rows += (r for r in others.rows if (r.file, r.line, r.kind) not in known)
+        self.notes |= others.notes
 
     def raise_errors(self) -> None:
         """Raise one InputError that quotes the first errors and says how many there are."""
-        distinct = dict.fromkeys(str(row) for row in self.rows if row.action == "error")
-        if errors := list(distinct):  # a file that is read twice says it once
-            more = f"\n... and {len(errors) - SHOWN} more" if len(errors) > SHOWN else ""
-            raise InputError("\n".join(errors[:SHOWN]) + more)
+        errors = {str(row): row for row in self.rows if row.action == "error"}
+        if not errors:  # a file that is read twice says it once
+            return
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for text, row in errors.items():
+            alike.setdefault((row.file, row.kind, _shape(row.what)), []).append(text)
+        lines: list[str] = []
+        for texts in alike.values():
+            more = len(texts) - SHOWN_ALIKE
+            lines += texts if more == 1 else texts[:SHOWN_ALIKE]
+            lines += [f"... and {more:,} more like it"] * (more > 1)
+        beyond = f"\n... and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        raise InputError("\n".join(lines[:SHOWN]) + beyond)
 
     def counts(self) -> dict[str, int]:
         """Number of problems by kind, skipped and kept ones, most frequent first."""
@@ -212,6 +229,16 @@ class Problems:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+
+
+def _shape(what: str) -> str:
+    """What a message says, without the values in it; the first name in quotes is kept."""
+    first = _QUOTED.search(what)
+    return (first[0] if first else "") + _VARIES.sub("", what)
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:

@@ -264,9 +264,9 @@ BAD_FILES = {
     "empty": (b"", ":1: the file is empty"),
     "neither JSON nor CSV": (b"hello\nworld\n", ":1: 'hello' is of no known kind"),
     "torn": (json.dumps(ROWS[0]).encode() + b'\n{"topic_id": ', ":2: not JSON"),
-    "not UTF-8": (b'{"label": "\xff"}\n', ":1: not UTF-8 text"),
-    "a header only": (b"topic_id,label\n", ": no label in it"),
-    "a short row": (b"topic_id,label\nt1\n", ":2: the row has more or fewer columns"),
+    "no text": (b"\x89PNG\r\n\x1a\n\x00\x00", ":1: not a table in UTF-8, UTF-16 or cp1252"),
+    "a header only": (b"topic_id,label\n", ":1: a header and no rows"),
+    "a short row": (b"topic_id,label\nt1\n", ":2: the row has more or fewer cells than the header"),
     "qrels": (b"t1 0 p1 2\nt1 0 p2 0\n", ": labels of relevance, not what support judges"),
     "topics": (b"t1\twhy\n", ": it holds topics, wanted labels"),
 }

@@ -12,8 +12,8 @@ from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.calibration.session import read_scale
 from nuggetjudge.calibration.settings import make_settings
+from nuggetjudge.cli.options import read_scale
 from nuggetjudge.judges import SupportJudge, read_judge_file
 from nuggetjudge.records.reading.problems import InputError
 

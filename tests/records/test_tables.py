@@ -117,8 +117,8 @@ def test_parquet_and_frames_are_read_as_the_file_they_came_from(tmp_path):
         (b"PK\x03\x04 no zip", "not a workbook that can be read"),
         (b"PAR1 no parquet", "not a Parquet file that can be read"),
         (b"Q,L,Q\n1,2,3\n", "t.csv:1: column 'Q' is in the header twice"),
-        (b"Q,L\n1,2,3\n", "t.csv:2: the row has 3 cells, the header 2"),
-        (b"Q,L\n1\n", "t.csv:2: the row has 1 cells, the header 2"),
+        (b"Q,L\n1,2,3\n", "t.csv:2: the row has more or fewer cells than the header, 3 and 2"),
+        (b"Q,L\n1\n", "t.csv:2: the row has more or fewer cells than the header, 1 and 2"),
         (b'Q,L\n1,"open\n2,3\n', "t.csv:3: not CSV"),
     ],
 )

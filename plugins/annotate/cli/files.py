@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ....cli.options import TableLayout
 from ....cli.signatures import ExistingPath, File, Folder, NewFolder, OptionRules
 from ....cli.stopping import list_problems
 from ....cli.tables import write_text
@@ -64,6 +65,7 @@ def take_in(
     folder: Annotated[NewFolder, OptionRules("--dir")] = Path("labels"),
     kind: _Kind = None,
     condition: Conditions | None = None,
+    table: TableLayout,
 ) -> None:
     """Put label files of others beside the labels of a folder, to compare and to adjudicate.
 
@@ -77,7 +79,12 @@ def take_in(
     from ..out.importing import import_labels
 
     problems = Problems()
-    imported = import_labels(files, folder, problems, kind=kind, condition=get_condition(condition))
+    imported = import_labels(
+        *(files, folder, problems),
+        kind=kind,
+        condition=get_condition(condition),
+        how=table.options,
+    )
     list_problems(problems)
     lines = [f"{one.n:>8,}  {one.kind} of {one.name}, {one.n_new:,} new" for one in imported]
     write_text("\n".join(lines) + "\n")

@@ -15,10 +15,12 @@ from uuid import uuid4
 from pydantic import TypeAdapter, ValidationError
 
 from ....programs.scoring.human_labels import CHOSEN_BY
-from ....records.kinds import Cell, LabelFile, file_kind
-from ....records.labels import item_lines, read_items, read_labels
+from ....records.columns import TableOptions
+from ....records.kinds import ROW, Cell, LabelFile
+from ....records.labels import read_items, read_labels
 from ....records.reading.fields import Line, as_int, as_share, show, stem
 from ....records.reading.problems import InputError, Problems
+from ....records.tables.label_rows import is_table, label_lines
 from ..store.events import MAX_ACTIVE_MS, MAX_INT, Condition, Label, Span
 from ..store.journal import Journal, check_name
 from ..store.kinds import Kind
@@ -50,6 +52,7 @@ def import_labels(
     kind: Kind | None = None,
     condition: Condition | None = None,
     scale: Sequence[str] | None = None,
+    how: TableOptions | None = None,
 ) -> list[Imported]:
     """Keep the labels of files beside the journals of a folder, under the names of who gave them.
 
@@ -63,13 +66,14 @@ def import_labels(
         kind: of the labels; None: as their ids say.
         condition: of all labels; None: as a column says or, where there is none, from_scratch.
         scale: the labels that there may be, worst to best; None: any.
+        how: the columns, labels and missing values of tables.
 
     Raises: InputError for a file without labels, or with wrong ones; then nothing is imported.
     """
     by_person: dict[str, dict[tuple[str, ...], Label]] = {}
     names: dict[str, str] = {}
     for path in files:
-        for annotator, label in _labels(path, problems, kind, condition, scale):
+        for annotator, label in _labels(path, problems, kind, condition, scale, how):
             name = fit_name(annotator)
             if names.setdefault(name, annotator) != annotator:
                 what = f"{names[name]!r} and {annotator!r} would both be {name}"
@@ -110,9 +114,11 @@ def _labels(
     kind: Kind | None,
     condition: Condition | None,
     scale: Sequence[str] | None,
+    how: TableOptions | None,
 ) -> Iterator[tuple[str, Label]]:
     """The labels of a file, each with the name of who gave it."""
-    rows = list(item_lines(path, problems)) if file_kind(path) == "labels" else []
+    rows = list(label_lines(path, problems, how=how)) if is_table(path, how) else []
+    problems.raise_errors()
     written = {line.row.get("condition") for line in rows} if condition is None else set()
     if written <= {None}:
         choices: list[Any] = [None]
@@ -123,9 +129,13 @@ def _labels(
     for choice in choices:
         where = {} if choice is None else {"condition": [choice]}
         read = Problems()
-        file = read_labels(path, read, where, scale)
+        file = read_labels(path, read, where, scale, how=how)
         read.raise_errors()
+        if ROW in file.key_names:
+            what = "no column names its items, so they cannot be found in what was judged"
+            raise InputError(f"{path}: {what}; --field topic_id=COLUMN names one")
         problems.rows += [row for row in read if row.kind not in ("no_majority", "unknown_scale")]
+        problems.notes |= read.notes
         of_kind = kind or _find_kind(file)
         under = condition or (_plain(choice) if choice else "from_scratch")
         more = _rows_by_cell([line for line in rows if choice in (None, line.row.get("condition"))])
@@ -167,10 +177,10 @@ def _read_labels(
 
 
 def _rows_by_cell(rows: Sequence[Line]) -> dict[tuple[Cell, str | None], Line]:
-    by_line = {line.number: line for line in rows}
     return {
-        (item.cell, by_line[item.line].optional_id("annotator")): by_line[item.line]
-        for item in read_items(rows, ())
+        (item.cell, line.optional_id("annotator")): line
+        for line in rows
+        for item in read_items([line], ())
     }
 
 

@@ -11,7 +11,15 @@ from typing import Any, Literal, NamedTuple
 from ....metrics import count_words
 from ....records.judgements import Evidence
 from ....records.kinds import Cell, check_labelled, find_kind
-from ....records.labels import ItemRow, item_lines, map_fields, read_items, read_labels, run_aliases
+from ....records.labels import (
+    ItemRow,
+    find_item_fields,
+    item_lines,
+    map_fields,
+    read_items,
+    read_labels,
+    run_aliases,
+)
 from ....records.reading.fields import Line, LineIndex
 from ....records.reading.problems import InputError, Problems, nearest
 from ....records.rows import Passage, ScoreRow
@@ -387,7 +395,7 @@ class AnswerTexts:
         if self._items is None or self._config is None:
             return {}
         index, inputs = self._items
-        lines = (map_fields(line, self._config.items.fields) for line in index.lines(topic_id))
+        lines = (map_fields(line, self._item_fields) for line in index.lines(topic_id))
         return {row.cell: _show(row) for row in read_items(lines, inputs, partly=True)}
 
     @cached_property
@@ -433,6 +441,14 @@ class AnswerTexts:
             return None
 
     @cached_property
+    def _item_fields(self) -> dict[str, str]:
+        """Which field of the judged items is which text or id."""
+        scale = scale_in(self._folder, kind="items")
+        if self._data is None or scale is None or (path := self._data[1].items) is None:
+            return {}
+        return find_item_fields(path, self._data[0].items.fields, scale.inputs, Problems())
+
+    @cached_property
     def _items(self) -> tuple[LineIndex, tuple[str, ...]] | None:
         """Where judged items stand in their file, by topic, and the names of their texts."""
         scale = scale_in(self._folder, kind="items")
@@ -440,7 +456,7 @@ class AnswerTexts:
             return None
         index = LineIndex()
         for line in item_lines(self._data[1].items, Problems()):
-            row = map_fields(line, self._data[0].items.fields)
+            row = map_fields(line, self._item_fields)
             index.note(line, row.optional_id("topic_id", "qid", "query_id") or "")
         return index, scale.inputs
 

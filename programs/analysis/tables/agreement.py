@@ -59,6 +59,8 @@ def make_agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False)
     sides = _sides(comparison) if has_two else {"annotators": _flat(_among(comparison))}
     tables = [_figures(comparison, sides, has_all)]
     tables += [_confusion(comparison), _by_label(comparison)] if has_two else []
+    if (runs := comparison.get("runs")) is not None:
+        tables.append(_measure("Order of the runs by mean gain", runs, has_all))
     return View(_labels_verdict(comparison, sides), tables, [*_notes(comparison)])
 
 

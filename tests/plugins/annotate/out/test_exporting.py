@@ -7,7 +7,6 @@ import pytest
 from given_labels import cell, clear, flag, keep, label, undo, verdict
 from json_lines import read_rows, write_rows
 
-from nuggetjudge.calibration.examples import item_lines
 from nuggetjudge.plugins.annotate.out.exporting import export, summary
 from nuggetjudge.plugins.annotate.out.importing import import_labels
 from nuggetjudge.plugins.annotate.store.events import Clear, Label, Span
@@ -17,7 +16,7 @@ from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.collections.verification import read_verification
 from nuggetjudge.programs.scoring.human_labels import RANDOM
 from nuggetjudge.records.judgements import text_hash
-from nuggetjudge.records.labels import read_items, read_labels
+from nuggetjudge.records.labels import item_lines, read_items, read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 

@@ -20,9 +20,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from .reading.fields import Line, read_lines, shorten
-from .reading.lines import open_bytes, parse_json
-from .reading.problems import InputError, Problems, did_you_mean, need
+from ..reading.fields import Line, read_lines, shorten
+from ..reading.lines import open_bytes, parse_json
+from ..reading.problems import InputError, Problems, did_you_mean, need
 
 EXTRA = "tables"  # that reads workbooks and Parquet
 MAX_COLUMNS = 1000
@@ -34,7 +34,7 @@ _PARQUET = b"PAR1"
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # xlsx and ods are zip files, xls is OLE
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _ABSENT = ("nan", "NaT", "<NA>")  # values of a frame that are none, as text
-_CHUNK = 2**20  # bytes
+_CHUNK = 2**17  # bytes
 _SAMPLE = 2**16  # characters that show how columns are separated
 _TOP = 20  # rows, in one of which the header stands
 
@@ -95,7 +95,7 @@ def read_table(path: Path, problems: Problems, *, sheet: str | None = None) -> T
     """
     notes: list[str] = []
     rows = list(table_lines(path, problems, sheet=sheet, notes=notes))
-    return Table(path, _list_columns(rows), rows, tuple(notes))
+    return Table(path, list_columns(rows), rows, tuple(notes))
 
 
 def make_table(rows: Any, name: str = "rows") -> Table:
@@ -114,7 +114,7 @@ def make_table(rows: Any, name: str = "rows") -> Table:
             raise InputError(f"{name}: {what}")
         cells = {str(column): _plain_cell(value) for column, value in row.items()}
         lines.append(Line(path, number, cells, problems))
-    return Table(path, _list_columns(lines), lines)
+    return Table(path, list_columns(lines), lines)
 
 
 def _frame_rows(rows: Any, name: str) -> Iterable[Any]:
@@ -131,7 +131,8 @@ def _frame_rows(rows: Any, name: str) -> Iterable[Any]:
     return rows
 
 
-def _list_columns(rows: Sequence[Line]) -> tuple[str, ...]:
+def list_columns(rows: Sequence[Line]) -> tuple[str, ...]:
+    """The columns that any of these rows has."""
     return tuple(dict.fromkeys(str(name) for line in rows for name in line.row))
 
 
@@ -145,20 +146,30 @@ def table_lines(
     """
     notes = [] if notes is None else notes
     if (kind := find_binary_kind(path)) is not None:
-        return _SHEETS[kind](path, problems, sheet, notes)
+        return _READERS[kind](path, problems, sheet, notes)
     if sheet is not None:
-        raise InputError(f"--sheet {sheet}: {path} is no workbook, it has no sheets")
+        raise InputError(f"--sheet {sheet}: {path} is not a workbook, so it has no sheets")
     encoding = find_encoding(path)
-    if encoding not in ("utf-8", "utf-8-sig"):
+    is_utf8 = encoding in ("utf-8", "utf-8-sig")
+    if not is_utf8:
         notes.append(encoding)
-    first = _first_line(path, encoding)
-    if not first:
+    if not is_json_text(path, encoding):
+        return _csv_lines(path, encoding, problems, notes)
+    return read_lines(path, problems) if is_utf8 else _read_json(path, encoding, problems)
+
+
+def holds_cells(path: Path) -> bool:
+    """Whether a table is CSV or a workbook, where a text may have a guard against formulas."""
+    if (kind := find_binary_kind(path)) is not None:
+        return kind == "workbook"
+    return not is_json_text(path, find_encoding(path, _SAMPLE))
+
+
+def is_json_text(path: Path, encoding: str) -> bool:
+    """Whether a text file begins as JSON does. Raises: InputError for one that is empty."""
+    if not (first := _first_line(path, encoding)):
         raise InputError(f"{path}:1: the file is empty, wanted a table")
-    if first.startswith(("{", "[")):
-        if encoding in ("utf-8", "utf-8-sig"):
-            return read_lines(path, problems)
-        return _read_json(path, encoding, problems)
-    return _csv_lines(path, encoding, problems, notes)
+    return first.startswith(("{", "["))
 
 
 def find_binary_kind(path: Path) -> str | None:
@@ -375,7 +386,7 @@ class _Header:
             return None
         n = len(self.names)
         if any(value is not None for value in cells[n:]) or (len(cells) < n and not is_padded):
-            what = f"the row has {len(cells)} cells, the header {n}, wanted as many"
+            what = f"the row has more or fewer cells than the header, {len(cells)} and {n}"
             problems.error(self._path, number, "bad_csv", what)
             return None
         row = dict(zip(self.names, cells, strict=False))
@@ -482,4 +493,4 @@ def _parquet_lines(
         yield Line(path, number, cells, problems)
 
 
-_SHEETS = {"workbook": _sheet_lines, "parquet": _parquet_lines}
+_READERS = {"workbook": _sheet_lines, "parquet": _parquet_lines}

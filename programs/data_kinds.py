@@ -1,0 +1,106 @@
+"""Files under a wrong option: what each of them is, and which option takes it."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar, cast
+
+from ..records.kinds import file_kind, load_kinds
+from ..records.nuggets import BANKS
+from ..records.reading.problems import InputError
+from ..records.tables import find_binary_kind
+from .config.sections import DataConfig
+
+# What each kind of file is called, and the options that take it, the usual one first.
+_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "topics": ("topics", ("topics",)),
+    "answers": ("answers of systems", ("runs",)),
+    "passages": ("passages", ("passages", "documents")),
+    "candidates": ("ranked passages of topics", ("candidates", "topics", "documents", "retrieval")),
+    "run": ("a retrieval run", ("candidates", "retrieval")),
+    "qrels": ("relevance grades (qrels)", ("qrels", "pool")),
+    "relevance": ("relevance grades", ("qrels", "pool")),
+    BANKS: ("nuggets", ("nuggets", "topics")),
+    "questions": ("sub-questions", ("questions", "topics")),
+    "ratings": ("ratings of sub-questions", ("ratings",)),
+    "reports": ("reference reports", ("reference",)),
+    "labels": ("labels of people", ("items",)),
+    "scores": ("scores", ()),
+}
+_UNCHECKED = ("index", "items")  # a folder, and a table of any layout
+_WITH_FLAG = ("topics", "runs", "passages", "candidates", "qrels", "nuggets", "items")
+_INSTEAD = {
+    "labels": "judge agree, calibrate and score --labels read labels",
+    "scores": "judge agree and compare read scores",
+}
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def name_other_option(
+    load: Callable[Concatenate[DataConfig, P], T],
+) -> Callable[Concatenate[DataConfig, P], T]:
+    """Have a function that reads the files of a config raise `check_kinds` where it fails."""
+
+    @wraps(load)
+    def run(data: DataConfig, *args: P.args, **named: P.kwargs) -> T:
+        try:
+            return load(data, *args, **named)
+        except InputError:
+            check_kinds(data)
+            raise
+
+    return cast(Callable[Concatenate[DataConfig, P], T], run)
+
+
+def check_kinds(data: DataConfig) -> None:
+    """Raise InputError for the first file that another option takes; for data that failed to load.
+
+    A file of a kind that is not known, or that its own option may take, passes.
+    """
+    for name, path in _list_files(data):
+        option = _option(name)
+        if (binary := _find_binary(path)) is not None:
+            what = f"is a {binary} file, wanted text (docs/formats.md)"
+            tables = "tables are read as --items and as labels, by judge agree and calibrate"
+            raise InputError(f"{option} {path}: {what}; {tables}")
+        kind = ""
+        with suppress(InputError):
+            kind = file_kind(path)
+        called, takes = _KINDS.get(kind, ("", ()))
+        if kind and not called and any(one.rows == kind for one in load_kinds().values()):
+            called = "judgements"
+        if called and name not in takes:
+            there = [_option(each) for each in takes]
+            instead = f"name it with {there[0]}" if there else "it is a result, not an input"
+            instead = _INSTEAD.get(kind, instead)
+            raise InputError(f"{option} {path}: holds {called}; {instead}")
+
+
+def _option(name: str) -> str:
+    return f"--{name}" if name in _WITH_FLAG else f"data.{name}"
+
+
+def _find_binary(path: Path) -> str | None:
+    with suppress(InputError):
+        return find_binary_kind(path)
+    return None
+
+
+def _list_files(data: DataConfig) -> Iterator[tuple[str, Path]]:
+    """The files of a config, each with the name of its setting; those of patterns too."""
+    for name in type(data).model_fields:
+        value = getattr(data, name)
+        if isinstance(value, dict) or name in _UNCHECKED:
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            if each is None:
+                continue
+            found = [Path(each)] if Path(each).is_file() else map(Path, glob.glob(str(each)))
+            yield from ((name, path) for path in found if path.is_file())
