@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -25,6 +25,14 @@ from .replies.logprobs import LabelPath, find_label_paths
 from .replies.schema import Shape, get_key_source, get_meanings
 
 MAX_LEVELS = 10  # of a score question; a longer scale is a choice
+
+
+class Question(NamedTuple):
+    """A question as the wire has it: of a score the criteria are levels, of a choice labels."""
+
+    instructions: str
+    type: str
+    criteria: Any
 
 
 class DecisionWire(Wire):
@@ -67,14 +75,14 @@ class DecisionWire(Wire):
         listed = {get_key_source(field) for field in outputs.values()}
         data = {name: value for name, value in inputs.items() if name not in listed}
         questions = {}
-        for path, criteria in self._criteria.items():
+        for path, (kind, criteria) in self._criteria.items():
             source = get_key_source(outputs[path[0]])
             if source is None:
                 about = _describe(outputs[path[0]]) or "Choose the label that fits."
             else:
                 text = json.dumps(inputs[source][path[1]], ensure_ascii=False)
                 about = f"{_name_item(source)}: {text}"
-            questions[".".join(path)] = {"instructions": about, **criteria}
+            questions[".".join(path)] = Question(about, kind, criteria)._asdict()
         state = {"task": self._task, "data": data}
         return orjson.dumps({"model": self._model, "state": state, "questions": questions})
 
@@ -128,10 +136,10 @@ def _write_task(prompt: Prompt) -> str:
     return "\n\n".join([prompt.signature.instructions.strip(), "\n".join([head, *lines])])
 
 
-def _write_criteria(prompt: Prompt, output: str, part: Mapping[str, Any]) -> dict[str, Any]:
+def _write_criteria(prompt: Prompt, output: str, part: Mapping[str, Any]) -> tuple[str, Any]:
     """The type of a question and its labels: a score for grades from 0, else a choice."""
     values = list(part.get("enum") or range(part["minimum"], part["maximum"] + 1))
     meanings = get_meanings(prompt.signature.output_fields[output])
     if values == list(range(len(values))) and len(values) <= MAX_LEVELS:
-        return {"type": "score", "criteria": [meanings.get(str(v)) or str(v) for v in values]}
-    return {"type": "choice", "criteria": {str(v): meanings.get(str(v)) for v in values}}
+        return "score", [meanings.get(str(v)) or str(v) for v in values]
+    return "choice", {str(v): meanings.get(str(v)) for v in values}

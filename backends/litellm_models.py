@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,7 @@ import orjson
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError
 from .config import MAX_QUESTIONS, ModelConfig
+from .decisions import Question
 from .errors import SETTINGS, EndpointError, EndpointUnusable, find_refused_part
 from .gateway import Completion
 from .http import (
@@ -166,7 +167,7 @@ class DecisionTransport(LiteLLMTransport):
             n_tokens += read_count(getattr(reply.usage, "input_tokens", 0))
             n_cached += read_count(getattr(reply.usage, "cached_tokens", 0))
             for name, question in batch.items():
-                label, shares = _read_answer(name, question, reply.answers.get(name))
+                label, shares = _read_answer(name, Question(**question), reply.answers.get(name))
                 path = tuple(name.split(".", 1))
                 chances[path] = shares
                 holder = values.setdefault(path[0], {}) if len(path) > 1 else values
@@ -177,17 +178,15 @@ class DecisionTransport(LiteLLMTransport):
         )
 
 
-def _read_answer(
-    name: str, question: Mapping[str, Any], answer: Any
-) -> tuple[str, dict[str, float]]:
+def _read_answer(name: str, question: Question, answer: Any) -> tuple[str, dict[str, float]]:
     """The label of an answer and the probability of each. Raises: EndpointError for a lie."""
     if answer is None:
         raise _spoil(f"question {name!r} was refused, or not answered", Reason.REFUSED)
-    if question["type"] != answer.type:
-        raise _spoil(f"question {name!r} is a {question['type']}, its answer a {answer.type}")
-    labels = [str(i) for i in range(len(question["criteria"]))]
+    if question.type != answer.type:
+        raise _spoil(f"question {name!r} is a {question.type}, its answer a {answer.type}")
+    labels = [str(i) for i in range(len(question.criteria))]
     if answer.type == "choice":
-        labels = list(question["criteria"])
+        labels = list(question.criteria)
     given = dict(answer.probabilities)
     for label in [*given, *([answer.choice] if answer.type == "choice" else [])]:
         if label not in labels:

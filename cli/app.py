@@ -93,9 +93,7 @@ def judge(
         ),
     ] = False,
 ) -> None:
-    """Score long RAG answers with LLM judges, and see how far to trust the scores.
-    judge COMMAND -h explains a command; --version shows the version.
-    """
+    """Score long RAG answers with LLM judges, and see how far to trust the scores."""
 
 
 def main() -> None:

@@ -210,7 +210,7 @@ def test_a_link_to_nothing_is_reported_and_waited_for(watched, tide_server, capf
     capfd.readouterr()
     (folder / "three.jsonl").symlink_to("text-of-three")
     assert watched.wait(most_looks=5) == [folder / "three.jsonl"]
-    watched.failed()
+    watched.note_failure()
     (folder / "three.jsonl").unlink()
     (folder / "three.jsonl").symlink_to("text-of-three")
     keep_judging(watched, rounds=1)

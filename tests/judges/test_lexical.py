@@ -221,9 +221,9 @@ def test_nugget_labels_reach_the_row_to_beat(shared_data):
 
 
 def test_support_labels_reach_the_row_to_beat(shared_data):
-    (measure,) = measured(shared_data, "rag24_support")
-    assert measure.n > 2000
-    assert measure.kappa >= 0.40
+    for measure in measured(shared_data, "rag24_support"):  # of citations, and of statements
+        assert measure.n > 2000
+        assert measure.kappa >= 0.40
 
 
 # What share of query tokens gives, by the notes of the two collections.
@@ -268,7 +268,7 @@ def test_the_page_shows_these_figures(shared_data, capsys):
     if printed.err:
         pytest.skip("some of the data is absent")
     page = (ROOT / "docs" / "lexical.md").read_text(encoding="utf-8")
-    assert with_tables(page, printed.out) == (page, 16)
+    assert with_tables(page, printed.out) == (page, 20)
     for name in ("rag24_support", "rag24_relevance", "crux_duc", "ikat24_nugget_match"):
         measures = measured(shared_data, name)
         assert any(f"kappa {x.kappa:.3f}, n {x.n:,}".replace("0.", ".") in page for x in measures)

@@ -269,7 +269,7 @@ TEXTS = {"a": "1 0", "b": "0.8 0.6", "c": "0 1"}
 MMR_RANKED = [Scored("a", 3.0), Scored("b", 2.5), Scored("c", 1.0)]  # min-max: 1, 0.75, 0
 
 
-def rerank(*, ranked=RANKED, texts=TEXTS, query="1 0", **settings):
+def rerank(*, ranked=MMR_RANKED, texts=TEXTS, query="1 0", **settings):
     return Mmr(Plane(), **settings).rerank(query, ranked, texts)
 
 

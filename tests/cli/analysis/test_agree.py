@@ -138,7 +138,7 @@ def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_o
     human = "demo/labels/nuggets.jsonl"
     ran = judge("compare", human, "judged", "--flips", "flips.jsonl")
     assert ran.code == 0, ran.err
-    flips = write_rows(judged.parent / "flips.jsonl")
+    flips = read_rows(judged.parent / "flips.jsonl")
     (agreed,) = judge("agree", human, "judged", "--json").rows
     n_equal = sum(row[i] for i, row in enumerate(agreed["confusion"]))
     assert len(flips) == agreed["n"] - n_equal > 3

@@ -21,6 +21,7 @@ def precisions(answer):
 
 @pytest.fixture
 def retriever():
+    pytest.importorskip("langchain_core")
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
 
@@ -33,6 +34,7 @@ def retriever():
 
 @pytest.fixture
 def chat_model():
+    pytest.importorskip("langchain_core")
     from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
     return FakeListChatModel(responses=[SAID[QUESTIONS[0]]])

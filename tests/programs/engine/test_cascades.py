@@ -11,7 +11,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.judges import Cascade, Jury, RelevanceJudge
 from nuggetjudge.judges.combined.confidence import CascadeFile
-from nuggetjudge.programs.config.judge_sections import JudgeConfig, seats
+from nuggetjudge.programs.config.judge_sections import JudgeConfig, list_members
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.judge_set import JudgeSet
 from nuggetjudge.programs.run import plan
@@ -373,7 +373,7 @@ def test_members_may_be_replicates_with_a_temperature(juries_config, juries_serv
 
 def test_a_fit_of_the_jury_is_none_of_its_members(tmp_path):
     settings = JudgeConfig(jury=JURY | {"adjudicator": "d"}, state=tmp_path / "fit.json")
-    assert [seat.settings.state for seat in seats(settings)] == [None] * 4
+    assert [member.settings.state for member in list_members(settings)] == [None] * 4
 
 
 def test_nuggets_are_judged_in_windows_by_each_member(juries_config, juries_server, juries_says):

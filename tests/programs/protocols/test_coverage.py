@@ -447,7 +447,7 @@ RESEARCH_PASSAGES = {
 
 
 def lines(*rows: Any) -> str:
-    return "".join(json.dumps(row) + "\n" for row in read_rows)
+    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def run(folder: Path, model: Any = "lexical", **settings: Any) -> nj.Result:
