@@ -188,6 +188,7 @@ def manifest(folder):
     return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.whole  # the dialects of prompt files are an annex
 def test_a_published_prompt_runs_and_the_manifest_says_which(
     run_tiny, server, files, tmp_path, rows_of
 ):
@@ -240,6 +241,7 @@ judges: {{support: {{instructions: {given}}}}}
     assert (str(files / "strict.txt") in recorded["inputs"]) == (given == "strict.txt")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("sets", "message"),
     [
