@@ -97,7 +97,8 @@ class Citing:
         if self.n_uncited:
             which = f"{self.n_uncited:,} of {self.n_answers:,} answers cite none of their contexts"
             unread = f"{self.unread} was not read as a citation; " if self.unread else ""
-            yield f"{which}, first {self.first_uncited}, so support is 0; {unread}read are {FORMS}"
+            support = "so support is 0 (faithfulness needs no citations)"
+            yield f"{which}, first {self.first_uncited}, {support}; {unread}read are {FORMS}"
         if self.n_not_given:
             yield (
                 f"{self.n_not_given:,} citations name a context that is not there, first in "
