@@ -19,12 +19,14 @@ _YES = (
     *("yes", "y", "true", "t", "pass", "passed", "correct", "right", "good", "ok", "okay"),
     *("accept", "accepted", "approve", "approved", "positive", "supported", "support", "full"),
     *("relevant", "faithful", "grounded", "attributable", "c"),  # c: Inspect's CORRECT
+    *("ja", "oui", "sí", "si", "sì", "sim", "tak", "wahr", "vrai", "verdadero", "richtig"),
 )
 _NO = (
     *("no", "n", "false", "f", "fail", "failed", "incorrect", "wrong", "bad", "reject", "rejected"),
     *("negative", "unsupported", "irrelevant", "unfaithful", "ungrounded", "hallucinated"),
     *("hallucination", "not supported", "not support", "not relevant", "not correct"),
     *("not faithful", "i"),  # Inspect's INCORRECT
+    *("nein", "nee", "nej", "non", "não", "nie", "falsch", "faux", "falso"),
 )
 _SIDES = {"1": 1, "0": 0} | dict.fromkeys(_YES, 1) | dict.fromkeys(_NO, 0)
 FOLDS = 5  # parts of the rows, each labelled by a cut that was fitted on the others

@@ -175,10 +175,11 @@ def write_verdict(findings: Sequence[Finding]) -> str:
     if outcome is Outcome.FAILED:
         first = min(short, key=lambda finding: (finding.high or 0.0) - finding.least)
         at_most = format_percent(first.high)
-        others = f", and so {'are' if len(short) > 2 else 'is'} {len(short) - 1} more"
+        n_others = len(short) - 1
+        others = f" {n_others} more {'figures fall' if n_others > 1 else 'figure falls'} short."
         return (
             f"Not good enough: {first.figure} is {at_most} at most, wanted "
-            f"{format_percent(first.least)}{others if len(short) > 1 else ''}."
+            f"{format_percent(first.least)}.{others if n_others else ''}"
         )
     first = max(short, key=lambda finding: (finding.low is None, finding.needed or 0))
     if first.value is None:
