@@ -13,6 +13,7 @@ from ..records.kinds import file_kind, load_kinds
 from ..records.nuggets import BANKS
 from ..records.reading.problems import InputError
 from ..records.tables import find_binary_kind
+from .config.base import load_inputs
 from .config.sections import DataConfig
 
 # What each kind of file is called, and the options that take it, the usual one first.
@@ -95,9 +96,11 @@ def _find_binary(path: Path) -> str | None:
 
 def _list_files(data: DataConfig) -> Iterator[tuple[str, Path]]:
     """The files of a config, each with the name of its setting; those of patterns too."""
+    # Only its package knows what the files of an Input hold.
+    unchecked = {*_UNCHECKED, *load_inputs()}
     for name in type(data).model_fields:
         value = getattr(data, name)
-        if isinstance(value, dict) or name in _UNCHECKED:
+        if isinstance(value, dict) or name in unchecked:
             continue
         for each in value if isinstance(value, tuple) else (value,):
             if each is None:

@@ -302,7 +302,10 @@ def test_without_files_it_names_those_that_are_wanted_and_where(judge, files):
     [
         (["--topics", "gone.tsv"], "--topics gone.tsv: no such file"),
         (["--topics", "questions.tsv", "--runs", "gone/*.jsonl"], "gone/*.jsonl"),
-        (["--topics", "texts.jsonl", "--runs", "answers"], "texts.jsonl:1"),
+        (
+            ["--topics", "texts.jsonl", "--runs", "answers"],
+            "--topics texts.jsonl: holds passages; name it with --passages",
+        ),
         (["--model", "hosted_vllm/mine"], "api_base"),
         (["--demo", "--topics", "questions.tsv"], "--demo"),
     ],
