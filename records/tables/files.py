@@ -237,8 +237,13 @@ def _no_text(path: Path, number: int) -> InputError:
 
 def _read_json(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
     """JSONL, or one array, in another encoding than UTF-8."""
-    with _open(path, encoding) as stream:
-        text = stream.read()
+    with open_bytes(path) as stream:
+        raw = _read(path, stream, -1)
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        number = raw[: error.start].decode(encoding).count("\n") + 1
+        raise _no_text(path, number) from None
     if text.lstrip().startswith("["):
         numbered = [(1, text)]
     else:

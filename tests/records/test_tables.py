@@ -114,6 +114,7 @@ def test_parquet_and_frames_are_read_as_the_file_they_came_from(tmp_path):
     [
         (b"", "t.csv:1: the file is empty"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "not a table in UTF-8, UTF-16 or cp1252"),
+        ('{"Q": 1}\n{"Q": 2}\n{'.encode("utf-16-le") + b"\0", "t.csv:3: not a table in UTF-8"),
         (b"PK\x03\x04 no zip", "not a workbook that can be read"),
         (b"PAR1 no parquet", "not a Parquet file that can be read"),
         (b"Q,L,Q\n1,2,3\n", "t.csv:1: column 'Q' is in the header twice"),
