@@ -14,12 +14,11 @@ from ..backends.prompt import Baseline, Scorer
 from ..backends.replies.schema import KeyedBy
 from ..records.groundedness import GROUNDEDNESS_KIND, StatementSupport, join_context
 from ..records.judgements import Provenance, Reason, Unjudged
-from .combined.jury import as_one
 from .items import ItemJudge, make_keys
 from .lexical.contradiction import judge_groundedness, score_groundedness
 from .lexical.overlap import weigh_overlap
 from .lexical.segments import segments
-from .verdicts import Listed, Verdict
+from .verdicts import Listed, Verdict, as_one
 
 WINDOW = 10  # statements in one call
 CONTEXT_WORDS = 3000  # of a context in one call
@@ -141,34 +140,40 @@ class GroundednessJudge(ItemJudge):
         """See ItemJudge: one call for each part of the context."""
         parts = segments(items[0]["context"], self.context_words) if items else []
         if len(parts) < 2:
-            labels, call = await super().verdicts(items, topic_id)
-            return labels, (call,)
+            plainly = super().verdicts
+            return await self.ask_apart(items, lambda part: plainly(part, topic_id))
         plain = copy.copy(self)  # the labels of parts are not corrected, but what they become
         plain.correction = None
         outcomes = await asyncio.gather(*(plain._about_part(items, part) for part in parts))
-        calls = tuple(call for _, call in outcomes if call is not None)
+        calls = tuple(call for _, calls in outcomes for call in calls)
         of_items = zip(*(labels for labels, _ in outcomes), strict=True)
         return [self._together(each, topic_id) for each in of_items], calls
 
     async def _about_part(
         self, items: Sequence[Mapping[str, str]], part: str
-    ) -> tuple[Sequence[Verdict | Unjudged], Provenance | None]:
+    ) -> tuple[Sequence[Verdict | Unjudged], tuple[Provenance, ...]]:
         """What a part of the context says of the items, with quotes of the whole context.
 
         Raises: JudgeError at the limit of a budget.
         """
         if len(items) > self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
-        texts = [item["statement"] for item in items]
-        listed = Listed({**items[0], "context": part}, "statement", texts)
-        try:
+
+        async def ask(
+            items: Sequence[Mapping[str, str]],
+        ) -> tuple[list[Verdict | Unjudged], Provenance]:
+            texts = [item["statement"] for item in items]
+            listed = Listed({**items[0], "context": part}, "statement", texts)
             reply = await self.ask(self.predictor, **self.call_inputs(listed))
+            both = zip(make_keys(items), items, strict=True)
+            return [self._verdict(reply, key, item, None) for key, item in both], reply.provenance
+
+        try:
+            return await self.ask_apart(items, ask)
         except JudgeError as error:
             if error.reason is Reason.BUDGET:
                 raise
-            return [Unjudged(error.reason, error.detail, error.raw)] * len(items), None
-        both = zip(make_keys(items), items, strict=True)
-        return [self._verdict(reply, key, item, None) for key, item in both], reply.provenance
+            return [Unjudged(error.reason, error.detail, error.raw)] * len(items), ()
 
     def _together(
         self, parts: Sequence[Verdict | Unjudged], topic_id: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -16,12 +16,15 @@ from ..backends.prompt import Scorer
 from ..records.judgements import Evidence, Provenance, Reason, Unjudged
 from .explaining import ExplainingJudge
 from .in_dspy import Field, Fit, JudgeMetric
-from .verdicts import Listed, Verdict, label_alone
+from .verdicts import Listed, Verdict, as_one, label_alone
 
 if TYPE_CHECKING:
     from .fitted import Correction, JudgeFile
 
 Overlap = Callable[[str, str, Mapping[str, float]], float]  # of a text, by weights of words
+AskOnce = Callable[  # items of one call
+    [Sequence[Mapping[str, str]]], Awaitable[tuple[list[Verdict | Unjudged], Provenance]]
+]
 
 
 class ItemJudge(ExplainingJudge):
@@ -89,8 +92,17 @@ class ItemJudge(ExplainingJudge):
         A decision model answers each question by itself. Where one answer fails, the others are
         asked for again without it, and its item alone is Unjudged.
         """
+        return await self.ask_apart(items, lambda part: self.verdicts(part, topic_id))
+
+    async def ask_apart(
+        self, items: Sequence[Mapping[str, str]], ask: AskOnce
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """Ask about these items by `ask`; of a decision model, halve them where an answer fails.
+
+        Raises: JudgeError if the whole call failed, or the answer about its only item.
+        """
         try:
-            verdicts, call = await self.verdicts(items, topic_id)
+            verdicts, call = await ask(items)
         except JudgeError as error:
             if len(items) == 1 or not self._answers_apart(error):
                 raise
@@ -99,7 +111,7 @@ class ItemJudge(ExplainingJudge):
             calls: tuple[Provenance, ...] = ()
             for part in (items[:half], items[half:]):
                 try:
-                    found, made = await self.judge_items(part, topic_id)
+                    found, made = await self.ask_apart(part, ask)
                 except JudgeError as fault:
                     parts += [Unjudged(fault.reason, fault.detail, fault.raw)] * len(part)
                 else:
@@ -401,11 +413,13 @@ async def judge_calls(
         for indexes in waiting:
             topic_id = items[indexes[0]].ids.get("topic_id")
             try:
-                verdicts, call = await judge.verdicts([items[i].inputs for i in indexes], topic_id)
+                inputs = [items[i].inputs for i in indexes]
+                verdicts, made = await judge.judge_items(inputs, topic_id)
             except JudgeError as error:
                 missing = Unjudged(error.reason, error.detail, error.raw)
                 outcomes.update((i, (missing, None)) for i in indexes)
             else:
+                call = made[0] if len(made) == 1 else as_one(judge.model_name, made)
                 for n, (i, verdict) in enumerate(zip(indexes, verdicts, strict=True)):
                     outcomes[i] = (verdict, call if n == 0 else None)
 

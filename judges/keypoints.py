@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import dspy
 from annotated_types import MaxLen
 
+from ..backends.adapter import replace_instructions, without
 from ..backends.gateway import Gateway, Reply
 from ..backends.prompt import Baseline, Scorer
 from ..backends.replies.schema import KeyedBy
@@ -30,9 +31,10 @@ from .lexical.keypoints import (
 )
 from .verdicts import Verdict
 
-_RULES = """\
-- Find the words of the response that decide it, quote them, and then give the label.
-- Use only the response, not your own knowledge."""
+_QUOTE_FIRST = (
+    "- Find the words of the response that decide it, quote them, and then give the label.\n"
+)
+_RULES = f"{_QUOTE_FIRST}- Use only the response, not your own knowledge."
 Quote = Annotated[str, MaxLen(300)]
 _QUOTE = (
     "one sentence or less, copied word for word from the response; empty if the response says "
@@ -71,7 +73,8 @@ class EntailmentJudge(ItemJudge):
     For several key points: `judge(response=, key_points=[...]).verdicts`, in their order. yes: the
     response states it; no: it contradicts it; neutral: neither. Only yes counts for recall. The
     model always quotes before it gives the label (`evidence` is on). If a quote is not found in the
-    response (judges/lexical/grounds.py), `is_quoted` is False, and the label is kept.
+    response (judges/lexical/grounds.py), `is_quoted` is False, and the label is kept. A decision
+    model gives the label alone.
 
     Args:
         window: key points of one response in a call. 1: each in its own prompt, as in the paper.
@@ -105,6 +108,9 @@ class EntailmentJudge(ItemJudge):
         else:
             self.listed, self.predictor, self.output = "key_point", "judge_each", "verdicts"
             self.judge_each = dspy.Predict(JudgePoints)
+        if self.backend is not None and self.backend.config.way == "decision":
+            predict, self.evidence = self.question(self.predictor), {}
+            predict.signature = _without_quotes(predict.signature, self.output)
         self.scorers = {self.predictor: self.make_weighted_scorer({})}
 
     async def decide(  # type: ignore[override]
@@ -125,6 +131,14 @@ class EntailmentJudge(ItemJudge):
             return self.prediction(only)
         items = [{"key_point": text, "response": response} for text in key_points or ()]
         return self.prediction(await self.in_windows(items))
+
+
+def _without_quotes(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:
+    """The question for a model that writes nothing: the label is all that it gives."""
+    instructions = signature.instructions.replace(_QUOTE_FIRST, "")
+    plain = without(signature, tuple(EntailmentJudge.evidence))
+    plain.output_fields[output].json_schema_extra["desc"] = "the label that fits"
+    return replace_instructions(plain, instructions)
 
 
 THRESHOLD = 0.7  # of the probability of yes, arXiv:2410.23000

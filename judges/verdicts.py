@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, overload
 
-from ..records.judgements import Evidence, all_quoted
+from ..records.judgements import Evidence, Provenance, all_quoted
 
 _LABEL_ALONE = (None,) * 10
 NO_PROBABILITIES = "labels without probabilities, although asked for"
@@ -103,3 +103,16 @@ class Listed(Sequence[dict[str, Any]]):
         if isinstance(offset, slice):
             return Listed(self.shared, self.name, self.texts[offset])
         return {**self.shared, self.name: self.texts[offset]}
+
+
+def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:
+    """Return the provenance of several calls, or of none, as if this model had made one call."""
+    return Provenance(
+        model=model,
+        finish_reason=calls[-1].finish_reason if calls else "",
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        attempts=sum(call.attempts for call in calls),
+        cache_hit=all(call.cache_hit for call in calls),
+    )

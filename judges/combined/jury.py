@@ -17,7 +17,7 @@ from ...metrics.jury import METHODS, TIES, JuryMethod, Ties, combine_votes
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
 from ...records.kinds import ADJUDICATED
 from ..items import ItemJudge
-from ..verdicts import Verdict
+from ..verdicts import Verdict, as_one
 
 SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
 
@@ -79,19 +79,6 @@ def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
     predict.signature = with_first(signature, name, dspy.InputField(desc=desc), str)
     changed.inputs = (*judge.inputs, name)
     return changed
-
-
-def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:
-    """Return the provenance of several calls, or of none, as if this model had made one call."""
-    return Provenance(
-        model=model,
-        finish_reason=calls[-1].finish_reason if calls else "",
-        prompt_tokens=sum(call.prompt_tokens for call in calls),
-        cached_tokens=sum(call.cached_tokens for call in calls),
-        completion_tokens=sum(call.completion_tokens for call in calls),
-        attempts=sum(call.attempts for call in calls),
-        cache_hit=all(call.cache_hit for call in calls),
-    )
 
 
 OTHER_JUDGES = "other_judges"

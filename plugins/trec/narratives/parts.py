@@ -11,8 +11,7 @@ import dspy
 from ....backends.adapter import without
 from ....backends.errors import JudgeError
 from ....backends.prompt import Baseline, Scorer
-from ....judges.combined.jury import as_one
-from ....judges.verdicts import Verdict
+from ....judges.verdicts import Verdict, as_one
 from ....records.judgements import Provenance, Reason, Unjudged
 from ..settings import BEST_GRADE
 from . import lexical
