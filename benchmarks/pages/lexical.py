@@ -158,10 +158,12 @@ _TWINS: dict[tuple[str, int | None], Callable[[Inputs, str], bool]] = {
 }
 ROWS = (
     _row(sets.TREC_NUGGETS, _NUGGET),
+    _row(sets.SUMMHAY, _NUGGET),
     _row(sets.IKAT_NUGGETS, _NUGGET),
     _row(sets.IKAT_POINTS, _POINT),
     _row(sets.IKAT_BY_NAME, _POINT),
     _row(sets.TREC_SUPPORT, _SENTENCE),
+    _row(sets.WICE, _SENTENCE),
     _row(sets.ATTRIBUTION, _SENTENCE),
     _row(sets.EXPERTQA, _SENTENCE),
     *(_row(of, _STATEMENT) for of in sets.GROUNDED),

@@ -20,11 +20,11 @@ from nuggetjudge.programs.engine.dry_run import ASSUMED
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.writing import NewFile
-from nuggetjudge.views.printing import render
+from nuggetjudge.views.printing import Format, print_view, render
 from nuggetjudge.views.terminal import Terminal
 
 from . import parts, table
-from .figures import figures, read_labels
+from .figures import Figures, Labels, figures, read_labels
 from .parts import State
 from .plan import VARIANTS, Choice, Part, base_config, parts_of
 from .sets import OF_PEOPLE
@@ -110,19 +110,52 @@ class Study:
             }
         return by_judge
 
+    def others(self) -> list[dict[str, Any]]:
+        """The lexical baseline and the recorded judges of each set, on the items of the study."""
+        rows = []
+        for part in {part.of.key: part for part in self.parts}.values():
+            folder = parts.lexical(part, self.out).run.out
+            if not (folder / "labels.jsonl").is_file():
+                continue  # the study did not come to it
+            lexical = read_labels(folder, part.items)
+            scale = _read_scale(folder)
+            rows.append(self._other(part, "lexical", lexical, lexical, scale))
+            names = {name: None for item in part.items for name in item.recorded}
+            for name in names:
+                judged = {item.cell: item.recorded.get(name) for item in part.items}
+                row = self._other(part, name, judged, lexical, part.of.scale)
+                rows.append(row)
+        return rows
+
+    def _other(
+        self, part: Part, name: str, judged: Labels, lexical: Labels, scale: Sequence[str]
+    ) -> dict[str, Any]:
+        by_question = self._figures(part, judged, lexical, scale)
+        return table.row_of_other(part, name, by_question)
+
     def _row(self, part: Part) -> dict[str, Any]:
         state = self.states.get(part.name, State.NOT_RUN)
         if state != State.DONE:
             return table.row_of(part, state, [], parts.taken(part))
         folder = part.config.run.out
-        scale = json.loads((folder / "manifest.json").read_bytes())["items"]["labels"]
         judged = read_labels(folder, part.items)
         lexical = read_labels(parts.lexical(part, self.out).run.out, part.items)
-        by_question = [
+        by_question = self._figures(part, judged, lexical, _read_scale(folder))
+        return table.row_of(part, state, by_question, parts.taken(part))
+
+    def _figures(
+        self, part: Part, judged: Labels, lexical: Labels, scale: Sequence[str]
+    ) -> list[Figures]:
+        return [
             figures(part.of, one, part.items, judged, lexical, scale, self.options.resamples)
             for one in part.of.questions
+            if (one.judge in scale if one.people else tuple(scale) == tuple(part.of.scale))
         ]
-        return table.row_of(part, state, by_question, parts.taken(part))
+
+
+def _read_scale(folder: Path) -> list[str]:
+    labels: list[str] = json.loads((folder / "manifest.json").read_bytes())["items"]["labels"]
+    return labels
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -154,8 +187,8 @@ def _run(study: Study) -> int:
         _say(f"study: {error}")
     finally:
         signal.signal(signal.SIGTERM, before)
-    rows = study.rows()
-    text = table.markdown(rows)
+    rows, others = study.rows(), study.others()
+    view = table.make_view(rows, others)
     summary = {
         "nuggetjudge": nuggetjudge.__version__,
         "models": study.models(),
@@ -164,10 +197,11 @@ def _run(study: Study) -> int:
         "not_had": study.not_had,
         "cost": parts.spent(study.parts, study.out),
         "parts": rows,
+        "others": others,
     }
     _write(study.out / "study.json", json.dumps(summary, indent=1) + "\n")
-    _write(study.out / "study.md", text)
-    sys.stdout.write(escape(text))
+    _write(study.out / "study.md", render(view, Format.MARKDOWN))
+    print_view(view)
     if State.STOPPED in study.states.values() or State.NOT_RUN in study.states.values():
         _say("A limit is reached: the same command with a larger one goes on.")
     _say(f"Table: {study.out / 'study.md'}, {study.out / 'study.json'}")

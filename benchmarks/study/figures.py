@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
@@ -14,7 +15,7 @@ from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.metrics.label_agreement import agreement_intervals
 from nuggetjudge.records.reading.problems import InputError
 
-from .sets import BINARY, Item, JudgedSet, Question, lines
+from .sets import Item, JudgedSet, Question, lines
 
 YES_NO = ("no", "yes")
 _DIGITS = 12
@@ -27,15 +28,18 @@ class Figures:
 
     Attributes:
         question, n, n_unjudged: what was asked, items with both labels, and with people's alone.
-        kappa: Cohen's, of yes and no, in [-1, 1], with the interval over drawn topics.
-        lexical_kappa: of the lexical judge on all these items, unjudged ones too.
+        kappa: Cohen's, of yes and no (or of each label), in [-1, 1], with the interval over drawn
+            topics.
+        lexical_kappa: of the lexical judge on the same n items.
         people_kappa, n_people: mean of Cohen's kappa over the pairs of people who labelled the same
             items, and those items. kappa_with_each: of the judge with each of them, the like.
         worst, worst_recall: people's worst label, and the share of its items that got the judge's
             worst; "no" where people said yes or no.
+        rarest, rarest_recall: the label that people gave least often, and the share of its items
+            that got it; of yes and no where people and judge have other labels.
         tau_runs, tau_topics, n_runs: Kendall's tau-b of the runs' scores by people and the judge,
             and its mean within topics.
-        yes, people_yes: shares of the n items.
+        yes, people_yes: shares of the n items; None where each label is compared.
     """
 
     question: str
@@ -48,6 +52,8 @@ class Figures:
     kappa_with_each: float | None
     worst: str
     worst_recall: float | None
+    rarest: str
+    rarest_recall: float | None
     measure: str
     tau_runs: float | None
     tau_topics: float | None
@@ -83,93 +89,110 @@ def figures(
     resamples: int = 1000,
 ) -> Figures:
     """The figures of one question; the measure of runs goes with the first one alone."""
-    yes = _Yes(of, question, judge_scale)
-    on = [item for item in items if judged[item.cell] is not None]
+    yes = _Answer(of, question, judge_scale)
+    on = [item for item in items if judged[item.cell] in judge_scale]
     people = [yes.of_people(item.label) for item in on]
     ours = [yes.of_judge(judged[item.cell]) for item in on]
     topics = [item.ids["topic_id"] for item in on]
-    pairs = agreement(people, ours, YES_NO)
+    pairs = agreement(people, ours, yes.scale)
     interval = None
     if on:
         drawn = agreement_intervals(pairs, people, ours, topics, resamples=resamples)
         interval = drawn["cohen_kappa"]["unweighted"]
     names = sorted({name for item in on for name in item.by})
     by = [[_people_answer(item, name, yes) for item in on] for name in names]
-    among = pairwise_kappa(list(combinations(by, 2)), YES_NO) if len(names) > 1 else None
-    with_each = pairwise_kappa([(ours, one) for one in by], YES_NO) if among else None
-    worst, worst_recall = _worst(of, on, judged, pairs.recall["no"], judge_scale)
+    among = pairwise_kappa(list(combinations(by, 2)), yes.scale) if len(names) > 1 else None
+    with_each = pairwise_kappa([(ours, one) for one in by], yes.scale) if among else None
     tau = None
     if of.measure and question == of.questions[0]:
-        tau = _taus(of, items, judged, yes)
+        tau = _taus(of, on, judged, yes)
+    worst, rarest = _find_labels(of, items, judge_scale)
     return Figures(
         question=question.text,
         n=len(on),
         n_unjudged=len(items) - len(on),
         kappa=interval,
-        lexical_kappa=_kappa(items, lexical, yes),
+        lexical_kappa=_kappa(on, lexical, yes),
         people_kappa=among.unweighted if among else None,
         n_people=sum(len(item.by) > 1 for item in on),
         kappa_with_each=with_each.unweighted if with_each else None,
         worst=worst,
-        worst_recall=worst_recall,
+        worst_recall=_recall(of, on, judged, judge_scale, worst),
+        rarest=rarest,
+        rarest_recall=_recall(of, on, judged, judge_scale, rarest),
         measure=of.measure if tau else "",
         tau_runs=tau and tau.run_level,
         tau_topics=tau and tau.topic_mean,
         n_runs=tau.n_runs if tau else 0,
-        yes=_share(ours),
-        people_yes=_share(people),
+        yes=_share(ours) if question.people else None,
+        people_yes=_share(people) if question.people else None,
     )
 
 
-class _Yes:
-    """Yes or no of a label."""
+class _Answer:
+    """What a label says to a question: yes or no, or the label itself."""
 
     def __init__(self, of: JudgedSet, question: Question, judge_scale: Sequence[str]) -> None:
+        self._is_each = not question.people
+        if self._is_each:
+            self.scale = tuple(judge_scale)
+            return
+        self.scale = YES_NO
         self._people = set(of.scale[of.scale.index(question.people) :])
         self._judge = set(judge_scale[judge_scale.index(question.judge) :])
 
     def of_people(self, label: str) -> str:
-        return YES_NO[label in self._people]
+        return label if self._is_each else YES_NO[label in self._people]
 
     def of_judge(self, label: str | None) -> str:
-        return YES_NO[label in self._judge]
+        return str(label) if self._is_each else YES_NO[label in self._judge]
 
 
-def _people_answer(item: Item, name: str, yes: _Yes) -> str | None:
+def _people_answer(item: Item, name: str, yes: _Answer) -> str | None:
     return yes.of_people(item.by[name]) if name in item.by else None
 
 
-def _kappa(items: Sequence[Item], labels: Labels, yes: _Yes) -> float | None:
+def _kappa(items: Sequence[Item], labels: Labels, yes: _Answer) -> float | None:
     people = [yes.of_people(item.label) for item in items]
     judged = [yes.of_judge(labels[item.cell]) for item in items]
-    return agreement(people, judged, YES_NO).cohen_kappa["unweighted"]
+    return agreement(people, judged, yes.scale).cohen_kappa["unweighted"]
 
 
-def _worst(
-    of: JudgedSet,
-    on: Sequence[Item],
-    judged: Labels,
-    recall_of_no: float | None,
-    judge_scale: Sequence[str],
-) -> tuple[str, float | None]:
-    if of.scale == BINARY:
-        return YES_NO[0], recall_of_no
-    worst = of.scale[0]
-    got = [judged[item.cell] == judge_scale[0] for item in on if item.label == worst]
-    return worst, sum(got) / len(got) if got else None
+def _find_labels(
+    of: JudgedSet, items: Sequence[Item], judge_scale: Sequence[str]
+) -> tuple[str, str]:
+    """The worst label and the rarest; of yes and no where the scales differ."""
+    if tuple(of.scale) == tuple(judge_scale):
+        n = Counter(item.label for item in items)
+        return of.scale[0], min((label for label in of.scale if n[label]), key=n.__getitem__)
+    yes = _Answer(of, of.questions[0], judge_scale)
+    n = Counter(yes.of_people(item.label) for item in items)
+    return YES_NO[0], min(YES_NO, key=n.__getitem__)
 
 
-def _taus(of: JudgedSet, items: Sequence[Item], judged: Labels, yes: _Yes) -> Any:
+def _recall(
+    of: JudgedSet, on: Sequence[Item], judged: Labels, judge_scale: Sequence[str], label: str
+) -> float | None:
+    """The share of people's items of a label to which the judge gave it."""
+    if label in of.scale:
+        got = [judged[item.cell] == label for item in on if item.label == label]
+    else:
+        yes = _Answer(of, of.questions[0], judge_scale)
+        by_people = [item for item in on if yes.of_people(item.label) == label]
+        got = [yes.of_judge(judged[item.cell]) == label for item in by_people]
+    return sum(got) / len(got) if got else None
+
+
+def _taus(of: JudgedSet, on: Sequence[Item], judged: Labels, yes: _Answer) -> Any:
     """Of scores by people and by the judge, both over the items that the judge judged."""
     gains = of.gains
     people, ours = _Scores(), _Scores()
-    for item in items:
-        if (label := judged[item.cell]) is None:
-            continue
+    for item in on:
+        label = judged[item.cell]
         at = item.ids["run_id"], item.ids["topic_id"]
         earned = gains[item.label] if gains else float(yes.of_people(item.label) == "yes")
         people.add(at, item.weight, earned)
-        earned = gains[label] if gains else float(yes.of_judge(label) == "yes")
+        earned = gains[label or ""] if gains else float(yes.of_judge(label) == "yes")
         ours.add(at, item.weight, earned)
     cells = people.cells(), ours.cells()
     return taus(*cells, truth_runs=_means(cells[0]), judged_runs=_means(cells[1]))

@@ -22,6 +22,7 @@ ETA = "3"  # the grade from which a text answers a question, arXiv:2506.20051
 ANNOTATORS = ("a1", "a2", "a3")
 BINARY = ("0", "1")
 GRADES = ("0", "1", "2", "3")
+HALF = 0.5
 
 
 class Item(NamedTuple):
@@ -33,6 +34,7 @@ class Item(NamedTuple):
         label: of people, on the scale of its set.
         by: annotator -> label, where several labelled the set.
         weight: of the item in the score of its run.
+        recorded: published judge -> the label that it gave, on the scale of the set.
     """
 
     ids: dict[str, str]
@@ -40,6 +42,7 @@ class Item(NamedTuple):
     label: str
     by: Mapping[str, str] = {}
     weight: float = 1.0
+    recorded: Mapping[str, str] = {}
 
     @property
     def cell(self) -> tuple[str, ...]:
@@ -48,7 +51,10 @@ class Item(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked of the labels: from which one on they say yes, of people and of the judge."""
+    """What is asked of the labels: from which one on they say yes, of people and of the judge.
+
+    "" for both: the labels are compared as they are.
+    """
 
     text: str
     people: str
@@ -160,21 +166,45 @@ def _wice(folder: Path) -> Iterator[Item]:
     for number, row in enumerate(lines(folder / "pairs.jsonl")):
         ids = {"topic_id": row["topic_id"], "passage_id": str(number)}
         inputs = {"sentence": row["sentence"], "passage": row["passage"]}
-        yield Item(ids, inputs, row["label"])
+        # The fine-tuned models say how likely support is, of no partial support.
+        by_chance = {
+            name: SUPPORT_KIND.labels[-1 if chance >= HALF else 0]
+            for name, chance in (row.get("p_supported") or {}).items()
+        }
+        recorded = {**(row.get("votes") or {}), **by_chance}
+        yield Item(ids, inputs, row["label"], recorded=recorded)
+
+
+def _summhay(folder: Path) -> Iterator[Item]:
+    topics = {row["topic_id"]: row["query"] for row in lines(folder / "topics.jsonl")}
+    nuggets = {row["nugget_id"]: row["text"] for row in lines(folder / "nuggets.jsonl")}
+    answers = {
+        (row["topic_id"], row["run_id"]): "\n".join(row["sentences"])
+        for row in lines(folder / "answers.jsonl")
+    }
+    for row in lines(folder / "pairs.jsonl"):
+        ids = {name: row[name] for name in ("topic_id", "run_id", "nugget_id")}
+        inputs = {
+            "question": topics[row["topic_id"]],
+            "answer": answers[row["topic_id"], row["run_id"]],
+            "nugget": nuggets[row["nugget_id"]],
+        }
+        yield Item(ids, inputs, row["label"], recorded=row["votes"])
 
 
 def _grounded(read: Callable[[Path], Iterator[Item]], folder: Path) -> Iterator[Item]:
     """Items of the support judge as the groundedness judge reads them."""
     for item in read(folder):
         texts = {"statement": item.inputs["sentence"], "context": item.inputs["passage"]}
-        yield item._replace(inputs=texts)
+        yield item._replace(inputs=texts, recorded={})  # of judges of citations
 
 
 def _graded(folder: Path) -> Iterator[Item]:
     for row in lines(folder / "pairs.jsonl"):
         ids = {"topic_id": row["qid"], "passage_id": row["docid"]}
         inputs = {"question": row["query"], "passage": row["passage"]}
-        yield Item(ids, inputs, str(row["relevance"]))
+        recorded = {name: str(grade) for name, grade in row.get("llm", {}).items()}
+        yield Item(ids, inputs, str(row["relevance"]), recorded=recorded)
 
 
 def _answered(folder: Path) -> Iterator[Item]:
@@ -227,11 +257,23 @@ def _short(text: str) -> str:
 NO_QUESTION = "(not given)"  # of answers to a turn of a conversation that the data does not hold
 _FULL = Question("claim: attributable or not", "1", "full")
 _GRADES = tuple(Question(f"passage: grade >= {n}", n, n) for n in ("1", "2"))
+_EACH = Question("all labels", "", "")
+_PRESENT = tuple(
+    Question(f"nugget: {text}", label, label)
+    for text, label in (
+        ("support or not", "support"),
+        ("at least in part, or not", "partial_support"),
+    )
+)
+_CITED = tuple(
+    Question(f"citation: {text}", label, label)
+    for text, label in (("full or not", "full"), ("at least in part, or not", "partial"))
+)
 _KEY_POINT = Question("key point: stated or not", "1", "yes")
 
 TREC_NUGGETS = JudgedSet(
     "rag24_nuggets", "assigner", _trec_nuggets, NUGGET_KIND.labels,
-    (Question("nugget: support or not", "support", "support"),),
+    (_PRESENT[0], _EACH),
     "V_strict", {"support": 1.0, "partial_support": 0.0, "not_support": 0.0},
 )  # fmt: skip
 IKAT_NUGGETS = JudgedSet(
@@ -249,9 +291,14 @@ IKAT_BY_NAME = JudgedSet(
 )  # fmt: skip
 TREC_SUPPORT = JudgedSet(
     "rag24_support from scratch", "support", _trec_support, SUPPORT_KIND.labels,
-    (Question("citation: full or not", "full", "full"),),
+    (_CITED[0], _EACH),
     "precision of first citations", SUPPORT_KIND.gains,
 )  # fmt: skip
+SUMMHAY = JudgedSet(
+    "summhay", "assigner", _summhay, NUGGET_KIND.labels, (*_PRESENT, _EACH),
+    "coverage", NUGGET_KIND.gains,
+)  # fmt: skip
+WICE = JudgedSet("wice", "support", _wice, SUPPORT_KIND.labels, (*_CITED, _EACH))
 ATTRIBUTION = JudgedSet("attributionbench", "support", _attribution, BINARY, (_FULL,))
 EXPERTQA = JudgedSet(
     "expertqa_support", "support", _expertqa, BINARY,
@@ -270,8 +317,8 @@ GROUNDED = tuple(
         ("expertqa_support", _expertqa, BINARY),
     )
 )  # fmt: skip
-TREC_RELEVANCE = JudgedSet("rag24_relevance", "relevance", _graded, GRADES, _GRADES)
-DL23 = JudgedSet("dl23_llmjudge", "relevance", _graded, GRADES, _GRADES)
+TREC_RELEVANCE = JudgedSet("rag24_relevance", "relevance", _graded, GRADES, (*_GRADES, _EACH))
+DL23 = JudgedSet("dl23_llmjudge", "relevance", _graded, GRADES, (*_GRADES, _EACH))
 CRUX_REPORTS = JudgedSet(
     "crux_duc task 1", "answerability", _answered, BINARY,
     (Question("report: answers the question", "1", ETA),), "coverage",
@@ -286,7 +333,8 @@ CRUX_BY_MODEL = JudgedSet(
 )  # fmt: skip
 # In the order of docs/lexical.md.
 ALL = (
-    TREC_NUGGETS, IKAT_NUGGETS, IKAT_POINTS, IKAT_BY_NAME, TREC_SUPPORT, ATTRIBUTION, EXPERTQA,
-    TREC_RELEVANCE, DL23, CRUX_REPORTS, CRUX_PASSAGES, CRUX_BY_MODEL,
+    TREC_NUGGETS, SUMMHAY, IKAT_NUGGETS, IKAT_POINTS, IKAT_BY_NAME, TREC_SUPPORT, WICE,
+    ATTRIBUTION, EXPERTQA, *GROUNDED, TREC_RELEVANCE, DL23, CRUX_REPORTS, CRUX_PASSAGES,
+    CRUX_BY_MODEL,
 )  # fmt: skip
 OF_PEOPLE = tuple(one for one in ALL if one not in (IKAT_BY_NAME, CRUX_BY_MODEL))

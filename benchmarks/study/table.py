@@ -1,20 +1,20 @@
-"""The table of a study, as Markdown for people and as JSON for machines."""
+"""The tables of a study, one for each question of a task, and its rows as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
+
+from nuggetjudge.views.numbers import MISSING, format_short_share
+from nuggetjudge.views.table import Cell, Column, Kind, Row, Style, Table, View
 
 from .figures import Figures
 from .parts import State, Taken, count_without_probabilities
 from .plan import Part
 
-COLUMNS = (
-    "judge", "data: question", "variant", "n", "kappa", "lexical", "people", "recall of the worst",
-    "tau runs", "tau topics", "yes (people)", "unjudged", "calls", "tokens", "dollars",
-)  # fmt: skip
-_N_TEXT = 3  # the first columns, which hold words
+Json = Mapping[str, Any]
+MOST_SHOWN = 9  # recorded judges of a table; of more the best, the middle and the worst
 
 
 def row_of(part: Part, state: State, figures: Sequence[Figures], took: Taken) -> dict[str, Any]:
@@ -25,6 +25,7 @@ def row_of(part: Part, state: State, figures: Sequence[Figures], took: Taken) ->
     return {
         "judge": part.of.judge,
         "data": part.of.name,
+        "model": part.config.get_model(part.of.judge)[1].model,
         "variant": part.variant.name,
         "settings": {**part.of.settings, **part.variant.settings},
         "window": part.window,
@@ -36,57 +37,140 @@ def row_of(part: Part, state: State, figures: Sequence[Figures], took: Taken) ->
     }
 
 
-def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The table; what a part took stands in its first row alone."""
-    marks = ["---"] * _N_TEXT + ["---:"] * (len(COLUMNS) - _N_TEXT)
-    lines = [COLUMNS, marks, *(cells for row in rows for cells in _rows(row))]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+def row_of_other(part: Part, name: str, figures: Sequence[Figures]) -> dict[str, Any]:
+    """What the lexical baseline or a recorded judge reaches on the items of a part."""
+    about = {"judge": part.of.judge, "data": part.of.name, "model": name}
+    return {**about, "n_items": len(part.items), "questions": [asdict(one) for one in figures]}
 
 
-def _rows(row: Mapping[str, Any]) -> list[list[str]]:
-    variant = row["variant"] if row["window"] is None else f"{row['variant']} ({row['window']})"
-    took = [
-        f"{row['calls']:,}",
-        f"{row['prompt_tokens'] + row['completion_tokens']:,}",
-        "unknown" if row["cost"] is None else f"{row['cost']:.4f}",
+def make_view(rows: Sequence[Json], others: Sequence[Json]) -> View:
+    """A table for each question: people, the lexical baseline, recorded judges, the model.
+
+    What the model took is a table at the end.
+    """
+    tables = []
+    for judge, data in dict.fromkeys((row["judge"], row["data"]) for row in rows):
+        ours, theirs = (
+            [row for row in of if (row["judge"], row["data"]) == (judge, data)]
+            for of in (rows, others)
+        )
+        asked = [one["question"] for row in (*ours, *theirs) for one in row["questions"]]
+        tables += [
+            make_table(f"{judge}, {data}, {text}", text, ours, theirs)
+            for text in dict.fromkeys(asked)
+        ]
+    return View("", [*tables, _costs(rows)])
+
+
+def make_table(title: str, question: str, rows: Sequence[Json], others: Sequence[Json]) -> Table:
+    """The figures of one question: people and known judges, a rule, and the model's `rows`."""
+    found = [(row, of) for row in others if (of := _at(row, question)) is not None]
+    is_lexical = any(row["model"] == "lexical" and row["variant"] == "plain" for row in rows)
+    lexical = [pair for pair in found if pair[0]["model"] == "lexical"]
+    recorded = sorted(
+        (pair for pair in found if pair[0]["model"] != "lexical"), key=_value, reverse=True
+    )
+    shown, notes = recorded, []
+    if len(recorded) > MOST_SHOWN:
+        at = len(recorded) // 2
+        shown = [*recorded[:3], *recorded[at - 1 : at + 2], *recorded[-3:]]
+        notes.append(f"{len(recorded)} recorded judges: best, middle and worst; study.json has all")
+    ours = [(row, _at(row, question)) for row in rows]
+    every = [of for _, of in (*lexical, *recorded, *ours) if of is not None]
+    people = every[0] if every and every[0]["people_kappa"] is not None else None
+    columns = _columns(every, has_people=people is not None)
+    lines = [] if people is None else [_people(people, len(columns))]
+    lines += [_row(row, of, columns) for row, of in ([] if is_lexical else lexical)]
+    lines += [_row(row, of, columns) for row, of in shown]
+    n_above = len(lines)
+    lines += [_row(row, of, columns) for row, of in ours]
+    asides = [f"{row['n_items']:,} items" for row in (*rows, *others)][:1]
+    if lexical and (share := lexical[0][1]["people_yes"]) is not None:
+        asides.append(f"people say yes {format_short_share(share)}")
+    rule = n_above if n_above and ours else None
+    return Table(title, columns, lines, ", ".join(asides), rule, notes, has_all=True)
+
+
+def _costs(rows: Sequence[Json]) -> Table:
+    columns = [
+        Column("part", Kind.NAME),
+        Column("model", Kind.NAME),
+        Column("n_items", Kind.COUNT, "items"),
+        Column("n_unjudged", Kind.COUNT, "unjudged"),
+        Column("calls", Kind.COUNT),
+        Column("tokens", Kind.COUNT),
+        Column("cost", Kind.MONEY),
     ]
-    if row["state"] != State.DONE:
-        empty = [row["state"], *["-"] * 7]
-        return [[row["judge"], row["data"], variant, f"{row['n_items']:,}", *empty, *took]]
-    rows = []
-    for number, of in enumerate(row["questions"]):
-        cells = [row["judge"], f"{row['data']}: {of['question']}", variant, f"{of['n']:,}"]
-        cells += _figures(of)
-        rows.append(cells + (took if number == 0 else [""] * len(took)))
-    return rows
+    lines = []
+    for row in rows:
+        unjudged = row["questions"][0]["n_unjudged"] if row["questions"] else None
+        tokens = row["prompt_tokens"] + row["completion_tokens"]
+        counts = [row["n_items"], unjudged, row["calls"], tokens, row["cost"]]
+        lines.append(Row([f"{row['judge']}, {row['data']}", _name(row), *counts]))
+    return Table("what the model took", columns, lines)
 
 
-def _figures(of: Mapping[str, Any]) -> list[str]:
-    unjudged = f"{of['n_unjudged']:,}"
-    if not of["n"]:  # there is no figure of what was not judged
-        return ["unjudged", _number(of["lexical_kappa"]), *["-"] * 5, unjudged]
-    people = _number(of["people_kappa"])
-    if of["people_kappa"] is not None:
-        people += f" (n {of['n_people']:,}; judge {_number(of['kappa_with_each'])})"
-    tau_runs = _number(of["tau_runs"])
-    if of["tau_runs"] is not None:
-        tau_runs += f" ({of['n_runs']})"
-    return [
-        _interval(of["kappa"]),
-        _number(of["lexical_kappa"]),
-        people,
-        f"{of['worst']} {_number(of['worst_recall'])}",
-        tau_runs,
-        _number(of["tau_topics"]),
-        f"{_number(of['yes'], 2)} ({_number(of['people_yes'], 2)})",
-        unjudged,
+def _at(row: Json, question: str) -> Json | None:
+    found: Iterable[Json] = (one for one in row["questions"] if one["question"] == question)
+    return next(iter(found), None)
+
+
+def _value(pair: tuple[Json, Json]) -> float:
+    return -2.0 if pair[1]["kappa"] is None else pair[1]["kappa"]["value"] or -2.0
+
+
+def _columns(every: Sequence[Json], *, has_people: bool) -> list[Column]:
+    of = every[0] if every else None
+    columns = [
+        Column("model", Kind.NAME, "judge"),
+        Column("n", Kind.COUNT),
+        Column("kappa", Kind.SHARE),
+        Column("kappa", Kind.INTERVAL, "95%"),
     ]
+    if has_people:
+        columns.append(Column("kappa_with_each", Kind.SHARE, "with each"))
+    lacks = any(one["n_unjudged"] for one in every)
+    if lacks:
+        columns.append(Column("lexical_kappa", Kind.SHARE, "lexical, same"))
+    for which in dict.fromkeys((of["rarest"], of["worst"])) if of else ():
+        columns.append(Column(f"recall {which}", Kind.SHARE, f"recall {which}"))
+    if of and of["measure"]:
+        columns.append(Column("tau_runs", Kind.SHARE, f"tau {of['n_runs']} runs"))
+        columns.append(Column("tau_topics", Kind.SHARE, "tau topics"))
+    if of and of["people_yes"] is not None:
+        columns.append(Column("yes", Kind.SHARE))
+    return [*columns, Column("n_unjudged", Kind.COUNT, "unjudged")] if lacks else columns
 
 
-def _interval(of: Mapping[str, Any]) -> str:
-    value = _number(of["value"])
-    return value if of["low"] is None else f"{value} [{of['low']:.3f}, {of['high']:.3f}]"
+def _people(of: Json, n_columns: int) -> Row:
+    cells: list[Cell] = ["people, each other", of["n_people"], of["people_kappa"]]
+    return Row([*cells, *[MISSING] * (n_columns - len(cells))], Style.TRAILING)
 
 
-def _number(value: float | None, digits: int = 3) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
+def _row(row: Json, of: Json | None, columns: Sequence[Column]) -> Row:
+    """`of`: the figures; None: the part was not finished."""
+    values: dict[str, Cell] = {"model": _name(row)}
+    if of is not None:
+        values |= {f"recall {of[which]}": of[f"{which}_recall"] for which in ("worst", "rarest")}
+        names = ("n", "n_unjudged", "kappa_with_each", "lexical_kappa", "tau_runs", "tau_topics")
+        values |= {name: of[name] for name in (*names, "yes")}
+    kappa = of["kappa"] if of is not None else None
+    return Row([_cell(column, values, kappa) for column in columns])
+
+
+def _name(row: Json) -> str:
+    name = str(row["model"])
+    if row.get("variant", "plain") != "plain":
+        name += f", {row['variant']}"
+    if row.get("state", State.DONE) != State.DONE:
+        name += f" ({row['state']})"
+    return name
+
+
+def _cell(column: Column, values: Mapping[str, Cell], kappa: Json | None) -> Cell:
+    if column.kind is Kind.INTERVAL:
+        has_ends = kappa is not None and kappa["low"] is not None
+        return (kappa["low"], kappa["high"]) if kappa is not None and has_ends else None
+    if column.key == "kappa":
+        return None if kappa is None else kappa["value"]
+    return values.get(column.key)
