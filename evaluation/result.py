@@ -347,17 +347,19 @@ class Result(InTables, StoredResult):
         other: Source | None = None,
         measure: str | None = None,
         labels: str | Path | None = None,
+        by: str | None = None,
         width: str = "column",
     ) -> str:
         """Write the figure of `judge figure`, and return its caption.
 
         Args:
-            kind: "leaderboard", "tau", "topics" or "length".
+            kind: "leaderboard", "tau", "topics", "length" or "groups".
             out: the file to write: .pdf, .svg or .png.
             other: the second results of "tau".
             measure: the measure to draw; None: the first main measure.
             labels: human labels: the other side of "tau"; a "leaderboard" shows scores that are
                 corrected with them.
+            by: the groups of topics of "groups": "domain", "category" or "documents".
             width: "column" (3.3 inches) or "page" (6.9 inches).
 
         Raises: InputError if this cannot be drawn, or if matplotlib is not installed.
@@ -368,9 +370,8 @@ class Result(InTables, StoredResult):
         with InOneLine(), ExitStack() as stack:
             results = [self.folder, *([open_source(stack, other)] if other is not None else [])]
             write = find_writer("figure")
-            caption: str = write(
-                kind, results, Path(out), problems, measure=measure, labels=people, width=width
-            )
+            options = {"measure": measure, "labels": people, "by": by, "width": width}
+            caption: str = write(kind, results, Path(out), problems, **options)
         warn_about(problems)
         return caption
 

@@ -27,8 +27,8 @@ class Corrections:
 
     Args:
         against: Run that others are compared with; else the judge's best.
-        by (NAMES): Correct scores of slices instead of runs: of length,position,rank,citations and
-            run:PATTERN.
+        by (NAMES): Means by group of topics: domain, category or documents (their words); with
+            --labels correct scores of slices: length,position,rank,citations,run:PATTERN.
         half_width: Say how many labels an interval of this half-width takes.
         ignore_other_labels: Leave out labels of topics or items that were not judged, and count
             them.
@@ -67,6 +67,7 @@ def score(
     """Score stored judgements again, without a model, and correct the scores with human labels.
 
     Examples: judge score results/demo --json
+    / judge score results/demo --by category
     / judge score labels.jsonl --where condition=from_scratch
     / judge score results/demo --labels human.csv --half-width 0.02
 
@@ -82,6 +83,13 @@ def score(
     from ..stopping import open_results
 
     named, (path,) = path, open_results(context, [path])
+    if labels is None and counts is None and (by := corrections.by) is not None:
+        others = [name for name in corrections.list_given() if name != "--by"]
+        _check_options(labels, counts, [*others, *table.list_given()], printed)
+        if topics is not None or where:
+            raise InputError(f"--by {by}: groups the topics of a run, wanted no --topics, --where")
+        _print_groups(path, by, printed)
+        return
     _check_options(labels, counts, [*corrections.list_given(), *table.list_given()], printed)
     if counts is not None and (labels is not None or topics is not None):
         raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
@@ -117,6 +125,22 @@ def _check_options(
         raise InputError(f"{', '.join(idle)}: {what}")
     if labels is None and of_labels:
         raise InputError(f"{', '.join(of_labels)}: for corrected scores alone, wanted --labels too")
+
+
+def _print_groups(path: Path, by: str, printed: LeaderboardOutput) -> None:
+    """Print the means of runs by group of topics, a table for each measure that is asked for."""
+    from ...programs.analysis.groups import make_group_table, read_group_means
+
+    problems = Problems()
+    if printed.sort is not None:
+        raise InputError("--sort: each table by group is in the order of its own measure")
+    names = () if printed.names == [ALL] else printed.names or None
+    means = read_group_means([path], by, names, problems)
+    if printed.way is Format.JSON:
+        write_objects(row for each in means for row in each.rows())
+    else:
+        print_view(View(tables=[make_group_table(each) for each in means]), printed.way)
+    list_problems(problems)
 
 
 def _read_topic_ids(path: Path | None) -> list[str] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from ..options import AsJson, print_result
+from ...views.table import View
+from ..options import AsJson, Output, print_result
 from ..signatures import File, Folder
 from ..stopping import list_problems
 from ..tables import escape
@@ -18,6 +19,7 @@ def show(
     *,
     topic: str | None = None,
     measure: str | None = None,
+    by: str | None = None,
     labels: File | None = None,
     passages: bool = False,
     as_json: AsJson = False,
@@ -33,10 +35,12 @@ def show(
         of_topic ([TOPIC]): Its answer, with all judgements of it.
         topic: A topic: what each run misses of it.
         measure: Measure to order by; default: the first of the folder.
+        by: Means by group of topics: domain, category or documents (their words).
         labels: People's labels, shown beside the judge's.
         passages: Print the cited passages too.
     """
     from ...programs.analysis.answers.show import show_answer, show_summary
+    from ...programs.analysis.groups import make_group_table, read_group_means
     from ...records.reading.problems import InputError, Problems
     from ..stopping import open_results
 
@@ -45,6 +49,16 @@ def show(
     problems = Problems()
     (folder,) = open_results(context, [results])
     topic = of_topic if of_topic is not None else topic
+    if by is not None:
+        if (run, topic, labels, passages) != (None, None, None, False):
+            raise InputError(f"--by {by}: means of all runs, wanted the folder alone or --measure")
+        names = None if measure is None else [measure]
+        (means,) = read_group_means([folder], by, names, problems)
+        Output(as_json=as_json).print(
+            means.rows(), lambda _: View(tables=[make_group_table(means)])
+        )
+        list_problems(problems)
+        return
     hint = ""
     if run is not None and topic is not None:
         try:

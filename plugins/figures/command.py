@@ -14,12 +14,13 @@ from ...cli.tables import write_text
 
 def figure(
     context: typer.Context,
-    what: Literal["leaderboard", "tau", "topics", "length"],
+    what: Literal["leaderboard", "tau", "topics", "length", "groups"],
     results: list[ExistingPath],
     *,
     out: Path,
     measure: str | None = None,
     labels: ExistingPath | None = None,
+    by: str | None = None,
     width: Literal["column", "page"] = "column",
 ) -> None:
     """Draw a figure for a paper, without a browser, and print a caption for it.
@@ -29,11 +30,13 @@ def figure(
 
     Args:
         what: leaderboard: means with intervals; tau: the runs' scores by two judges; topics:
-            scores by run and topic; length: score and words.
+            scores by run and topic; length: score and words; groups: a radar by domain or
+            category, lines by length of the documents.
         results: Results folders, or files of judgements or scores. tau takes two, or one and
             --labels.
         measure: What to draw; default: the first main measure.
         labels: People's labels: the other side of tau; a leaderboard gets corrected scores.
+        by: Of groups: domain, category or documents; default: category.
 
     Output:
         out: The file to write, .pdf, .svg or .png.
@@ -46,7 +49,7 @@ def figure(
     problems = Problems()
     folders = open_results(context, results)
     caption = write_figure(
-        what, folders, out, problems, measure=measure, labels=labels, width=width
+        what, folders, out, problems, measure=measure, labels=labels, by=by, width=width
     )
     list_problems(problems)
     write_text(f"{out}\n{caption}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -18,6 +19,7 @@ from ...programs.analysis.compare_runs import (
     compare_with_length,
     make_score_table,
 )
+from ...programs.analysis.groups import DOCUMENTS, NO_GROUP, get_mean, read_group_means
 from ...programs.analysis.tables.leaderboards import name_judges
 from ...programs.protocols.scoreboard import LENGTH
 from ...programs.protocols.table import meaning
@@ -38,7 +40,7 @@ from .panels import find_format, save, use_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Kind = Literal["leaderboard", "tau", "topics", "length"]
+Kind = Literal["leaderboard", "tau", "topics", "length", "groups"]
 Width = Literal["column", "page"]
 INCHES = {"column": 3.3, "page": 6.9}  # of one column, and of both
 
@@ -51,6 +53,7 @@ def write_figure(
     *,
     measure: str | None = None,
     labels: Path | None = None,
+    by: str | None = None,
     width: Width = "column",
 ) -> str:
     """Draw results for a paper, and return a caption.
@@ -59,11 +62,13 @@ def write_figure(
 
     Args:
         kind: `leaderboard`, a forest plot of the runs' means; `tau`, the scores of the runs by two
-            judges; `topics`, a heat map of scores by run and topic; `length`, score and words.
+            judges; `topics`, a heat map of scores by run and topic; `length`, score and words;
+            `groups`, means by group of topics: a radar, or lines by length of the documents.
         results: results folders, or files of judgements or scores; of `tau` two, or one and labels.
         out: where to; its ending is the format: .pdf, .svg or .png.
         measure: by default the first that leaderboards are compared by.
         labels: people's labels or scores; a leaderboard has the scores corrected with them.
+        by: of `groups` the groups of topics, see `read_topic_groups`; None: category.
 
     Raises: InputError for another ending, a measure that is not there, what has nothing to draw,
         or if matplotlib is not installed.
@@ -74,8 +79,12 @@ def write_figure(
     form = find_format(out)
     if labels is not None and kind not in ("leaderboard", "tau"):
         raise InputError(f"--labels {labels}: judge figure {kind} takes none")
+    if by is not None and kind != "groups":
+        raise InputError(f"--by {by}: judge figure {kind} takes none")
     with use_matplotlib():
-        if kind == "tau":
+        if kind == "groups":
+            figure, caption = _groups(results, problems, measure, by or "category", INCHES[width])
+        elif kind == "tau":
             figure, caption = _tau(results, problems, measure, labels, INCHES[width])
         else:
             scores = _read(results, problems, measure)
@@ -194,6 +203,33 @@ def _length(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure,
     caption += "Line: no run is both shorter and better."
     if (rho := found["spearman"]) is not None:
         caption += f" Spearman's rank correlation {format_short_share(rho)}."
+    return figure, caption
+
+
+def _groups(
+    results: Sequence[Path], problems: Problems, measure: str | None, by: str, width: float
+) -> tuple[Figure, str]:
+    (means,) = read_group_means(results, by, None if measure is None else [measure], problems)
+    is_ordered = by.startswith(DOCUMENTS)
+    names = [name or NO_GROUP for name in means.groups]
+    values = {
+        run: [
+            nan if (value := get_mean(of.get(group))) is None else value for group in means.groups
+        ]
+        for run, (_, of) in means.runs.items()
+    }
+    if len(names) < (2 if is_ordered else 3):
+        what = f"{len(names)} {'length' if is_ordered else by} in all topics, wanted "
+        raise InputError(f"{results[0]}: {what}{'two' if is_ordered else 'three'} or more to draw")
+    heads = [f"{name} ({n:,})" for name, n in zip(names, means.groups.values(), strict=True)]
+    draw = panels.draw_group_lines if is_ordered else panels.draw_radar
+    figure = draw(heads, values, means.measure, width)
+    groups = "words of the documents of a topic" if is_ordered else f"{by} of the topic"
+    text = meaning(means.measure).text.rstrip(".")
+    caption = f"Mean {means.measure} ({text[:1].lower()}{text[1:]}) by {groups}, "
+    caption += f"{means.n_topics:,} topics; in brackets: topics of each group."
+    if len(values) > panels.MAX_LINES:
+        caption += f" The first {panels.MAX_LINES} of {len(values):,} runs by their mean."
     return figure, caption
 
 

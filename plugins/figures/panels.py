@@ -253,6 +253,88 @@ def draw_lengths(
     return figure
 
 
+MAX_LINES = 9  # runs of a radar, or of lines; more cannot be told apart
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#767676", "#000000",
+           "#882255")  # fmt: skip
+_MARKS = "osD^vPXh*"
+
+
+def draw_radar(
+    groups: Sequence[str], values: Mapping[str, Sequence[float]], measure: str, width: float
+) -> Figure:
+    """An axis a group, a closed line a run; from 0 in the middle. A missing mean leaves a gap.
+
+    Args:
+        values: run -> (n_groups,) means, nan: none; the first `MAX_LINES` are drawn.
+    """
+    from matplotlib.figure import Figure
+
+    side = min(width, 4.6)
+    shown = list(values.items())[:MAX_LINES]
+    n_rows = -(-len(shown) // 2)
+    figure = Figure(figsize=(side, 0.92 * side + 0.17 * n_rows), layout="constrained")
+    axes: Any = figure.add_subplot(projection="polar")
+    axes.set_theta_zero_location("N")
+    axes.set_theta_direction(-1)
+    angles = np.linspace(0, 2 * np.pi, len(groups), endpoint=False)
+    for i, (run, means) in enumerate(shown):
+        closed = [*means, means[0]]
+        line: Any = {"color": _COLORS[i], "linewidth": 1, "marker": _MARKS[i], "markersize": 3}
+        axes.plot([*angles, angles[0]], closed, label=_printable(run), clip_on=False, **line)
+    known = [x for _, means in shown for x in means if not np.isnan(x)]
+    axes.set_ylim(min(0.0, *known, 0.0), _round_up(max(known, default=1.0)))
+    axes.set_xticks(angles, [_break(name) for name in cut_names(list(groups), 22, "…")])
+    for label, angle in zip(axes.get_xticklabels(), angles, strict=True):
+        sine = np.sin(angle)
+        label.set_horizontalalignment(
+            "center" if abs(sine) < 0.1 else "left" if sine > 0 else "right"
+        )
+    axes.tick_params(axis="x", pad=-1, labelsize=7)
+    axes.tick_params(axis="y", labelsize=6, labelcolor=_GREY)
+    axes.grid(linewidth=0.4, color="0.8")
+    axes.spines["polar"].set(color="0.7", linewidth=0.5)
+    axes.set_rlabel_position(180 / len(groups))
+    _short_ticks(axes.yaxis)
+    _name_lines(figure, axes, measure, width)
+    return figure
+
+
+def draw_group_lines(
+    groups: Sequence[str], values: Mapping[str, Sequence[float]], measure: str, width: float
+) -> Figure:
+    """A line a run over groups that have an order, such as lengths. Arguments: as a radar's."""
+    figure, axes = _figure(width, 0.72 * min(width, 4.6) + 0.17 * -(-len(values) // 2))
+    shown = list(values.items())[:MAX_LINES]
+    for i, (run, means) in enumerate(shown):
+        line: Any = {"color": _COLORS[i], "linewidth": 1, "marker": _MARKS[i], "markersize": 3}
+        axes.plot(range(len(groups)), means, label=_printable(run), **line)
+    known = [x for _, means in shown for x in means if not np.isnan(x)]
+    axes.set_ylim(min(0.0, *known, 0.0), _round_up(max(known, default=1.0)))
+    axes.set_xticks(range(len(groups)), [_break(name) for name in groups])
+    axes.set_xlabel("words of the documents (topics)")
+    axes.set_ylabel(_printable(measure))
+    _short_ticks(axes.yaxis)
+    _name_lines(figure, axes, "", width)
+    return figure
+
+
+def _break(head: str) -> str:
+    """A group's name, and its topics below it."""
+    name, space, n = _printable(head).rpartition(" ")
+    return f"{name}\n{n}" if space else n
+
+
+def _name_lines(figure: Figure, axes: Axes, title: str, width: float) -> None:
+    handles, names = axes.get_legend_handles_labels()
+    cut = cut_names(list(names), 24, "…")
+    figure.legend(handles, cut, loc="outside lower center", ncols=2, title=title, title_fontsize=7)
+
+
+def _round_up(most: float) -> float:
+    """A round end of an axis: 1 for shares above .8, else the next fifth."""
+    return -(-most * 5 // 1) / 5 if 0 < most <= 1 else max(1.0, 1.05 * most)
+
+
 def _short_ticks(*sides: Axis) -> None:
     """Ticks as all numbers are written: .25 for 0.25."""
     for side in sides:

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from . import answers, coverage, method, runs, summary, trust
+from . import answers, coverage, groups, method, runs, summary, trust
 from .source import Source
 
 GROUP = "nuggetjudge.report_sections"  # of entry points: NAME = "module:SECTION", a Section
@@ -47,6 +47,7 @@ _OWN = [
         ("pairs", "Two runs", runs.make_pairs),
         ("length", "Score and length", runs.make_length),
         ("topics", "Topics", runs.make_topics),
+        ("groups", "Groups of topics", groups.make_groups),
         ("profile", "One run", runs.make_profile),
         ("matrix", "Facts and runs", answers.make_matrix),
         ("answer", "Answers", answers.make_answers),

@@ -36,7 +36,7 @@ CASES = {
             f"run arena --topics {DEMO}/topics.tsv --runs {DEMO}/runs --model lexical --out NEW"],
     "report": ["report demo --out NEW.html"],
     "show": ["show demo", "show demo thin", "show demo thin demo-bees --passages",
-             "show demo --topic demo-bees"],
+             "show demo --topic demo-bees", "show rubric --by domain"],
     "compare": ["compare demo", "compare demo other", "compare demo --runs complete,miscited"],
     "agree": [f"agree {DEMO}/labels/support.jsonl demo --all"],
     "bias": [f"bias {DEMO}/labels/support.jsonl demo --by length"],
@@ -48,7 +48,7 @@ CASES = {
     "gate": ["gate demo --min V_strict=0.4 --baseline other",
              "gate demo --min support_precision=0.1 --certificate cert.json --advisory"],
     "init": ["init NEW"],
-    "score": ["score demo", "score demo --measures all",
+    "score": ["score demo", "score rubric --by category", "score demo --measures all",
               f"score {DEMO}/labels/nuggets.jsonl --counts run_id",
               f"score demo --labels {DEMO}/labels/support.jsonl --half-width 0.05"],
     "cascade fit": [f"cascade fit {DEMO}/labels/support.jsonl demo --to-people --share 0.25 "
@@ -62,7 +62,8 @@ CASES = {
                  "--pipeline 'bm25 5' --out NEW.run"],
     "generate": [f"generate --topics {DEMO}/topics.tsv --retrieval bm25.run --passages "
                  f"{DEMO}/passages.jsonl --k 5 --words 150 --out NEW"],
-    "figure": ["figure leaderboard demo --out NEW.svg"],
+    "figure": ["figure leaderboard demo --out NEW.svg",
+               "figure groups rubric --by documents --out NEW.svg"],
     "coverage": ["coverage news"],
     "trace": ["trace evidence demo-bees/miscited"],
     "audit": ["audit demo --model lexical --sample 3"],
@@ -109,6 +110,7 @@ MADE = [
     "--model lexical --out cascade -q",
     "run rubric --topics examples/keypoints/topics.jsonl "
     "--set data.rubrics=examples/keypoints/rubrics.jsonl --runs examples/keypoints/answers "
+    "--set data.documents=examples/keypoints/documents.jsonl "
     "--model lexical --out rubric -q",
 ]
 CODES = {  # of those that do not end with 0

@@ -4,7 +4,7 @@ const NAMES = new Set([
   "class", "id", "title", "role", "scope", "type", "value", "name", "for", "tabindex", "colspan", "rowspan",
   "checked", "selected", "disabled", "hidden", "open", "placeholder", "lang", "download", "width", "height",
   "min", "max", "rel", "list", "autocomplete", "spellcheck",
-  "viewBox", "d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "fill", "stroke", "points", "transform",
+  "stroke-width", "viewBox", "d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "fill", "stroke", "points", "transform",
   "text-anchor", "preserveAspectRatio", "overflow",
 ]);
 const views = new WeakMap(); // where links lead, which are drawn once and followed later
