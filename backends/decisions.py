@@ -64,7 +64,7 @@ class DecisionWire(Wire):
     def body(
         self,
         user: bytes,
-        left_out: frozenset[Optional] = NOTHING,
+        omitted: frozenset[Optional] = NOTHING,
         turns: Sequence[dict[str, str]] = (),
     ) -> bytes:
         """The request as JSON: `model`, `state` and `questions` by the place of their answer.

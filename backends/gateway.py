@@ -152,7 +152,7 @@ class Gateway:
         self._caution = caution
         self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, Shape], Wire] = {}
-        self.left_out: set[Optional] = set()  # what the endpoint was seen not to take
+        self.omitted: set[Optional] = set()  # what the endpoint was seen not to take
         self._knows_limit = False  # whether it was seen to take our limit, or to refuse more
         self._kinds: dict[tuple[str, int | None], Kind] = {}
 
@@ -316,9 +316,9 @@ class Gateway:
         wire, unlimited = job.wire, False
         is_guess = False
         while True:
-            left_out = frozenset({*self.left_out, *(("limit",) if unlimited else ())})
-            limit = None if "limit" in left_out else wire.limit
-            self._size(job, prompt, wire.body(job.user, left_out, turns), limit)
+            omitted = frozenset({*self.omitted, *(("limit",) if unlimited else ())})
+            limit = None if "limit" in omitted else wire.limit
+            self._size(job, prompt, wire.body(job.user, omitted, turns), limit)
             try:
                 completion = await self._fetch(transport, job)
             except TooLong:  # some servers count the limit too
@@ -332,13 +332,13 @@ class Gateway:
                     error.status == 400 and not error.refused
                 )
                 if is_limit and limit is not None:
-                    self.left_out.add("limit")
+                    self.omitted.add("limit")
                 elif is_vague and limit is not None and not self._knows_limit:
                     is_guess = unlimited = True
                 elif error.refused == "response_format" and (
-                    wire.has_bounds and "bounds" not in left_out
+                    wire.has_bounds and "bounds" not in omitted
                 ):
-                    self.left_out.add("bounds")
+                    self.omitted.add("bounds")
                 else:
                     self._knows_limit |= is_guess
                     raise
@@ -346,12 +346,12 @@ class Gateway:
             if limit is not None:
                 self._knows_limit = True
             elif is_guess:
-                self.left_out.add("limit")
+                self.omitted.add("limit")
             if limit is None or completion.finish_reason != "length":
                 return completion
             if 0 < completion.completion_tokens < limit or find_loop(completion.text):
                 return completion  # at the end of the context, or it would go on without end
-            self.left_out.add("limit")
+            self.omitted.add("limit")
 
     async def _fetch(self, transport: Transport, job: _Job) -> Completion:
         """Send until there is a reply."""

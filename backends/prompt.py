@@ -134,7 +134,7 @@ def _escape(inputs: dict[str, Any]) -> bytes:
 
 Optional = Literal["bounds", "limit"]  # parts of a request that an endpoint need not take
 NOTHING: frozenset[Optional] = frozenset()
-_LEFT_OUT = (NOTHING, *map(frozenset, (("bounds",), ("limit",), ("bounds", "limit"))))
+_OMITTED = (NOTHING, *map(frozenset, (("bounds",), ("limit",), ("bounds", "limit"))))
 
 KEY_BYTES = 20  # of the name of a question in the reply cache
 
@@ -177,12 +177,12 @@ class Wire:
         is_bounded = config.reply_schema == "json_schema"
         self.has_bounds = is_bounded and schema != plain
         self._suffixes: dict[frozenset[Optional], bytes] = {}
-        for left_out in _LEFT_OUT:
-            sent = schema if is_bounded and "bounds" not in left_out else plain
+        for omitted in _OMITTED:
+            sent = schema if is_bounded and "bounds" not in omitted else plain
             request = body | _form(config, prompt.name, sent) | config.extra_body
-            if self.limit is not None and "limit" not in left_out:
+            if self.limit is not None and "limit" not in omitted:
                 request[config.max_tokens_name] = self.limit
-            self._prefix, self._suffixes[left_out] = orjson.dumps(request).split(hole.encode())
+            self._prefix, self._suffixes[omitted] = orjson.dumps(request).split(hole.encode())
         self._hash = hashlib.sha256(orjson.dumps([config.endpoint_id, config.way]))
         asked = self._suffixes[frozenset({"limit"})]
         self._hash.update(self._prefix + b"\0" + asked + b"\0")
@@ -191,17 +191,17 @@ class Wire:
     def body(
         self,
         user: bytes,
-        left_out: frozenset[Optional] = NOTHING,
+        omitted: frozenset[Optional] = NOTHING,
         turns: Sequence[dict[str, str]] = (),
     ) -> bytes:
         """The request as JSON.
 
         Args:
             user: the message after the fixed ones, JSON-escaped.
-            left_out: what is not sent, see the class.
+            omitted: what is not sent, see the class.
             turns: further messages.
         """
-        suffix = self._suffixes[left_out]
+        suffix = self._suffixes[omitted]
         if not turns:
             return self._prefix + user + suffix
         end = len(b'"}')

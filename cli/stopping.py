@@ -49,7 +49,7 @@ def report_end(
     done: str | None = None,
     in_all: str = "",
     details: Iterable[str] = (),
-    left_out: Mapping[str, int] | None = None,
+    excluded: Mapping[str, int] | None = None,
     partial: str,
     notes: Iterable[str] = (),
 ) -> None:
@@ -60,7 +60,7 @@ def report_end(
         done: what was made and what is missing; None: judgements.
         in_all: stands behind the cost.
         details: lines above, for `--verbose`.
-        left_out: what readers left out or doubted, by its name; None: that of the manifest.
+        excluded: what readers left out or doubted, by its name; None: that of the manifest.
         partial: what a limit that was reached means, to go on "Stopped at max_cost: ".
         notes: lines below, on what is missing and what helps.
     """
@@ -69,7 +69,7 @@ def report_end(
     lines = [*details, f"done: {done or count_made(manifest)}, {paid}{in_all}"]
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: {partial}.")
-    counts = manifest["problems"] if left_out is None else left_out
+    counts = manifest["problems"] if excluded is None else excluded
     if counts:
         named = ", ".join(f"{n:,} {name}" for name, n in counts.items())
         lines.append(f"Left out or doubted in the input: {named}")

@@ -105,7 +105,7 @@ def print_leaderboards(
         makers = choose(ran) if is_folder else programs()
         tables = [table for one in makers for table in one.tables(path)]
     tables += [
-        make_leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
+        make_leaderboard_table(board, judges, has_all=has_all, names_excluded=not is_shown)
         for board in boards
     ]
     notes: list[str] = [*note_dependence([path])]

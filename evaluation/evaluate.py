@@ -254,7 +254,7 @@ def _check_judges(config: Config) -> None:
 
 
 _NUMBERS = count(1)  # of the evaluations of this process that have no folder
-_LEFT_OUT = "topics_without_nuggets"  # in a manifest
+_EXCLUDED = "topics_without_nuggets"  # in a manifest
 # In `aevaluate`: the loop that it is awaited in, and what says that it was cancelled.
 _HOST: ContextVar[tuple[asyncio.AbstractEventLoop | None, threading.Event | None]] = ContextVar(
     "_HOST", default=(None, None)
@@ -510,7 +510,7 @@ def _doubts(result: Result, asking: Asking, citing: Citing) -> Iterator[str]:
     if asking.n_failed:
         of = f"{asking.n_failed:,} of {asking.n_called:,} calls of answer failed"
         yield f"{of} and are unjudged, the first: {asking.first_failure}"
-    if left_out := result.manifest.get(_LEFT_OUT):
-        of = f"{len(left_out):,} of {len(result.manifest['data']['topic_ids']):,} questions"
+    if excluded := result.manifest.get(_EXCLUDED):
+        of = f"{len(excluded):,} of {len(result.manifest['data']['topic_ids']):,} questions"
         yield f"{of} have no nuggets, given or made of contexts; no measure of nuggets has them"
     yield from constant_judges(result.manifest)

@@ -208,8 +208,8 @@ class CustomJudgeDefinition(Row):
     @property
     def version(self) -> str:
         """A hash of everything in the definition."""
-        left_out = {"evidence"} if self.evidence is None else set()
-        text = json.dumps(self.model_dump(mode="json", exclude=left_out))
+        excluded = {"evidence"} if self.evidence is None else set()
+        text = json.dumps(self.model_dump(mode="json", exclude=excluded))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

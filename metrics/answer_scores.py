@@ -85,10 +85,10 @@ class Value:
 UNDEFINED = Value(value=None, n=0, n_unjudged=0, low=None, high=None)  # 0/0, nothing missing
 
 
-def not_made(within: Range = IN_0_TO_1, value: float | None = None) -> Value:
+def make_failed(within: Range = IN_0_TO_1, value: float | None = None) -> Value:
     """Return the value of an answer that is missing through a failure of nuggetjudge itself.
 
-    >>> not_made()
+    >>> make_failed()
     Value(value=None, n=0, n_unjudged=1, low=0.0, high=1.0)
     """
     low, high = within or (None, None)

@@ -35,8 +35,8 @@ class Collection:
     """The data of a run. Answers are not kept: `answers()` reads them again, topic by topic.
 
     Attributes:
-        not_made: (run, topic) -> why nuggetjudge itself failed to make an answer.
-        candidates_not_made: the same for candidates, by topic.
+        failed: (run, topic) -> why nuggetjudge itself failed to make an answer.
+        failed_candidates: the same for candidates, by topic.
         named: the passages that answers name, cited or not; None: their texts are not needed.
     """
 
@@ -45,8 +45,8 @@ class Collection:
     run_ids: list[str] = field(default_factory=list)
     n_answers: int = 0
     n_sentences: int = 0
-    not_made: dict[tuple[str, str], Reason] = field(default_factory=dict)
-    candidates_not_made: dict[str, Reason] = field(default_factory=dict)
+    failed: dict[tuple[str, str], Reason] = field(default_factory=dict)
+    failed_candidates: dict[str, Reason] = field(default_factory=dict)
     n_with_text: Counter[str] = field(default_factory=Counter)  # answers with text, by topic
     cited: Counter[tuple[int, str]] = field(default_factory=Counter)  # by rank and passage
     named: set[str] | None = None
@@ -125,12 +125,12 @@ def load_collection(
     if limit is not None:
         collection.topics = dict(list(topics.items())[:limit])
         collection.beyond_limit = topics.keys() - collection.topics.keys()
-    of_topic = collection.candidates_not_made
-    collection.candidates_not_made = {t: of_topic[t] for t in of_topic if t in collection.topics}
+    of_topic = collection.failed_candidates
+    collection.failed_candidates = {t: of_topic[t] for t in of_topic if t in collection.topics}
     _check_runs(collection)
     if (contexts := collection.coverage) is not None:
-        not_made = contexts.not_made
-        contexts.not_made = {c: not_made[c] for c in not_made if c[1] in collection.topics}
+        failed = contexts.failed
+        contexts.failed = {c: failed[c] for c in failed if c[1] in collection.topics}
     _read_passages(data, collection)
     _flag_instructions(data, collection)
     problems.raise_errors()
@@ -169,8 +169,8 @@ def _read_instruments(data: DataConfig, files: _Files, collection: Collection) -
         pool = read_candidates(data.candidates, problems)
         collection.candidates, collection.passages = dict(pool.rankings), dict(pool.passages)
         for topic_id, ranking in pool.rankings.items():
-            if ranking.not_made is not None:
-                collection.candidates_not_made[topic_id] = ranking.not_made
+            if ranking.failed is not None:
+                collection.failed_candidates[topic_id] = ranking.failed
         collection.qrels = {topic: dict(grades) for topic, grades in pool.qrels.items()}
         if not topics:
             topics.update(pool.topics)
@@ -313,7 +313,7 @@ def _check_runs(collection: Collection) -> None:
             runs[answer.run_id] = None  # a run that answers no judged topic scores 0
             if answer.topic_id in collection.topics:
                 _note_answer(collection, line, answer)
-                if answer.not_made is None:
+                if answer.failed is None:
                     elsewhere.update(set(answer.references) - own.keys())
             elif answer.topic_id in collection.beyond_limit:
                 line.skip("beyond_limit", _not_judged(answer))
@@ -335,8 +335,8 @@ def _note_answer(collection: Collection, line: Line, answer: Answer) -> None:
     """Count an answer to a topic that is judged, and note where it stands and what it needs."""
     if collection.coverage is not None:
         collection.coverage.note(answer, line)
-    if answer.not_made is not None:
-        collection.not_made[answer.run_id, answer.topic_id] = answer.not_made
+    if answer.failed is not None:
+        collection.failed[answer.run_id, answer.topic_id] = answer.failed
         return
     collection.lines.note(line, answer.topic_id)
     if collection.named is not None:
@@ -379,7 +379,7 @@ class CoverageInputs:
     Attributes:
         questions: by topic; None: they are made from the reports.
         rankings: retrieval run -> topic -> passage ids, best first.
-        not_made: as of a Collection, for rankings.
+        failed: as of a Collection, for rankings.
         listed: topic -> the passages of its pool with their grades, from passage qrels.
     """
 
@@ -388,7 +388,7 @@ class CoverageInputs:
     reports: dict[str, str] = field(default_factory=dict)
     ratings: Ratings = field(default_factory=dict)
     rankings: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
-    not_made: dict[tuple[str, str], Reason] = field(default_factory=dict)
+    failed: dict[tuple[str, str], Reason] = field(default_factory=dict)
     listed: dict[str, dict[str, int]] = field(default_factory=dict)
     retrieved: frozenset[str] = frozenset()  # runs that a retrieval file has
 
@@ -416,8 +416,8 @@ class CoverageInputs:
                 what = f"run {answer.run_id!r} is a retrieval run too, wanted one context of it"
                 line.error("two_contexts", what)
             contexts = self.rankings.setdefault(answer.run_id, {})
-            if answer.not_made is not None and not answer.references:  # what it names is not known
-                self.not_made[answer.run_id, answer.topic_id] = answer.not_made
+            if answer.failed is not None and not answer.references:  # what it names is not known
+                self.failed[answer.run_id, answer.topic_id] = answer.failed
             else:
                 contexts.setdefault(answer.topic_id, answer.references)
 
@@ -496,15 +496,15 @@ def _read_rankings(
             raise InputError(f"{path}: {run_id!r} names the oracle, wanted another name of a run")
         of_run = inputs.rankings[run_id] = {}
         for topic, ranking in rankings.items():
-            if topic in topics and ranking.not_made is not None:
-                inputs.not_made[run_id, topic] = ranking.not_made
+            if topic in topics and ranking.failed is not None:
+                inputs.failed[run_id, topic] = ranking.failed
             elif topic in topics:
                 of_run[topic] = ranking.passage_ids
             else:
                 others[topic] = None
                 what = f"{run_id} ranks passages for topic {topic!r}, which is not judged"
                 problems.skip(path, 0, "unknown_topic", what + nearest(topic, topics))
-    if others and not any(inputs.rankings.values()) and not inputs.not_made:
+    if others and not any(inputs.rankings.values()) and not inputs.failed:
         both = against(list(others), topics)
         raise InputError(f"{files[0]}: 0 of {n_ranked:,} rankings match a topic: {both}")
 

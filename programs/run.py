@@ -202,7 +202,7 @@ async def _judge(
     with Results(config.run.out, program_files(config.program)) as results:
         write_started(config, inputs)
         run = Run(session, collection, results, corpus=lambda steps: _open_corpus(config, steps))
-        _count_not_made(collection, results)
+        _count_failed(collection, results)
         for program in programs:
             results.notes |= program.notes
             await program.judge(run)
@@ -210,7 +210,7 @@ async def _judge(
             return False
         board = Scoreboard(collection.topics)
         board.ensure_runs(collection.run_ids)
-        board.leave_unmade(collection.not_made)
+        board.mark_failed(collection.failed)
         folder = Folder(results.folder, Problems(), notes=run.notes(), is_written=False)
         for program in programs:
             program.score(folder, board)
@@ -234,15 +234,15 @@ def _open_corpus(config: Config, steps: Sequence[AnyStep]) -> Corpus:
     return PipelineCorpus(config, steps)
 
 
-def _count_not_made(collection: Collection, results: Results) -> None:
+def _count_failed(collection: Collection, results: Results) -> None:
     """Count the answers, contexts and candidates that nuggetjudge itself failed to make."""
 
     def name_lost(lost: Mapping[tuple[str, str], Reason]) -> list[tuple[dict[str, str], Reason]]:
         return [({"topic_id": t, "run_id": run}, why) for (run, t), why in lost.items()]
 
-    results.not_made("answers", name_lost(collection.not_made), collection.n_answers)
-    lost = [({"topic_id": t}, why) for t, why in collection.candidates_not_made.items()]
-    results.not_made("candidates", lost, len(collection.candidates) - len(lost))
+    results.count_failed("answers", name_lost(collection.failed), collection.n_answers)
+    lost = [({"topic_id": t}, why) for t, why in collection.failed_candidates.items()]
+    results.count_failed("candidates", lost, len(collection.candidates) - len(lost))
     if (contexts := collection.coverage) is not None:
         n_made = sum(map(len, contexts.rankings.values()))
-        results.not_made("contexts", name_lost(contexts.not_made), n_made)
+        results.count_failed("contexts", name_lost(contexts.failed), n_made)

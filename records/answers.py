@@ -252,7 +252,7 @@ def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) ->
     a `narrative_id` that begins with `rag2026` or `rag26`; the only one with headings) and
     auto-judge or RAGTIME reports (`responses`). Sentence ids are positions: a sentence without
     text stays, with the text "", and so do headings. The text is kept as written. An object with a
-    `not_made` holds no answer but the reason why there is none, whatever else stands in it.
+    `failed` holds no answer but the reason why there is none, whatever else stands in it.
 
     Args:
         seen: the lines of the answers read so far, by (run, topic); share one between the files
@@ -296,7 +296,7 @@ def answers_with_lines(
                     f"{holder.name('run_id')!r} is missing; the run is named {run_id!r} by its file"
                 )
                 line.keep("run_id_from_file", what)
-        why = line.not_made()
+        why = line.read_failure()
         items = line.array("answer", "responses") if why is None else []
         if topic_id is None or items is None:
             continue
@@ -314,7 +314,7 @@ def answers_with_lines(
                     topic_id=topic_id,
                     sentences=(),
                     references=references,
-                    not_made=why,
+                    failed=why,
                 ),
             )
         elif (answer := _answer(line, run_id, topic_id, items, is_checked)) is not None:

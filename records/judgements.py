@@ -151,7 +151,21 @@ class Reason(StrEnum):
     NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data
 
 
-NOT_MADE = "not_made"  # field of an answer or item that could not be made: the reason
+FAILED = "failed"  # field of an answer or item that could not be made: the reason
+OLD_FAILED = "not_made"  # its name in files of earlier versions
+
+
+def read_failure(value: object) -> Reason | None:
+    """The reason in a field `failed`; None where the field is empty or false.
+
+    >>> read_failure("refused"), read_failure(True), read_failure(False)
+    (<Reason.REFUSED: 'refused'>, <Reason.ERROR: 'error'>, None)
+
+    Raises: ValueError for any other value.
+    """
+    if value is True:
+        return Reason.ERROR
+    return None if value in (None, "", False) else Reason(str(value))
 
 
 # Named tuples, not pydantic: one of each is made for every call of a large run.

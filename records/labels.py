@@ -374,13 +374,13 @@ BETWEEN = "\n\n"  # the texts of an input that is a list
 class ItemRow(Row):
     """One item: `line` in its file, its ids by name (as label files have them), and its texts.
 
-    `not_made`: why nuggetjudge itself failed to make a text of it, which is then missing.
+    `failed`: why nuggetjudge itself failed to make a text of it, which is then missing.
     """
 
     line: int
     ids: dict[str, str]
     inputs: dict[str, str]
-    not_made: Reason | None = None
+    failed: Reason | None = None
 
     @property
     def cell(self) -> Cell:
@@ -445,14 +445,14 @@ def read_items(
         optional: further inputs, which an item need not have; an empty one it has not.
         partly: nor need it have the others.
 
-    A row with `not_made` needs no inputs.
+    A row with `failed` needs no inputs.
 
     Errors reported: a row without an id or an input, an input of another type, no such reason.
     """
     keys: list[tuple[str, tuple[str, ...]]] = []  # those that a row with the `fields` may have
     fields: list[str] | None = None
     for line in lines:
-        why = line.not_made()
+        why = line.read_failure()
         if (here := list(line.row)) != fields:
             fields = here
             every = key_fields().items()
@@ -469,7 +469,7 @@ def read_items(
         if not named:
             line.missing(*key_fields())
         elif len(present) == len(wanted):
-            yield ItemRow(line=line.number, ids=named, inputs=present, not_made=why)
+            yield ItemRow(line=line.number, ids=named, inputs=present, failed=why)
 
 
 def _text(line: Line, name: str) -> str | None:

@@ -122,7 +122,7 @@ def _is_finite(text: str) -> bool:
 HIGHEST_SCORE = 3e38  # in files we write: 32-bit floats end a little above
 # The one document of a topic whose ranking could not be made, before the reason. For every other
 # tool it is a document that is not relevant.
-NOT_MADE = "not-made:"
+_FAILED, _OLD_FAILED = "failed:", "not-made:"
 
 
 class _Entry(NamedTuple):
@@ -136,7 +136,7 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
 
     Differs: trec_eval breaks ties of the score by document id and never looks at the rank.
 
-    A topic with the one document `not-made:REASON` has no ranking: nuggetjudge itself failed to
+    A topic with the one document `failed:REASON` has no ranking: nuggetjudge itself failed to
     make it.
 
     Errors reported: other than 6 columns, a rank or score that is not a number, a document twice in
@@ -191,14 +191,14 @@ def _rank(
     Args:
         entries: by document. at: the file, and the first line of the topic.
     """
-    if marks := [name for name in entries if name.startswith(NOT_MADE)]:
-        why = marks[0].removeprefix(NOT_MADE)
+    if marks := [name for name in entries if name.startswith((_FAILED, _OLD_FAILED))]:
+        why = marks[0].partition(":")[2]
         if len(entries) > 1 or why not in list(Reason):
             what = f"{marks[0]!r} in topic {topic_id!r}, wanted it alone and one of"
-            known = ", ".join(NOT_MADE + reason for reason in Reason)
+            known = ", ".join(_FAILED + reason for reason in Reason)
             problems.error(*at, "bad_run", f"{what} {known}")
             return None
-        return Ranking(run_id=run_id, topic_id=topic_id, passage_ids=(), not_made=Reason(why))
+        return Ranking(run_id=run_id, topic_id=topic_id, passage_ids=(), failed=Reason(why))
     best_first = sorted(entries.values(), key=lambda entry: (-entry.score, entry.rank))
     if any(a.rank > b.rank for a, b in pairwise(best_first)):
         what = f"ranks of topic {topic_id!r} contradict its scores; ordered by score"
@@ -239,8 +239,8 @@ def _run_lines(rankings: Iterable[Ranking]) -> Iterator[str]:
         if ranking.topic_id in topics:
             raise ValueError(f"{where} occurs twice, wanted one ranking")
         topics.add(ranking.topic_id)
-        if ranking.not_made is not None:
-            name = f"{NOT_MADE}{ranking.not_made}"
+        if ranking.failed is not None:
+            name = f"{_FAILED}{ranking.failed}"
             ranking = ranking.model_copy(update={"passage_ids": (name,), "scores": ()})
         scores = _falling(ranking, where)
         seen: set[str] = set()

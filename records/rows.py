@@ -132,7 +132,7 @@ class Answer(Row):
     """What one run answered to one topic; `references` are all passages it names, in order.
 
     `not_given`: citations of what its system never had, as `[7]` of two contexts: no passage has
-    such a name, so they support nothing. `not_made`: there is no answer, and that is no doing of
+    such a name, so they support nothing. `failed`: there is no answer, and that is no doing of
     the system: why it could not be made.
     """
 
@@ -141,7 +141,7 @@ class Answer(Row):
     sentences: tuple[Sentence, ...]
     references: tuple[str, ...] = ()
     not_given: tuple[str, ...] = ()
-    not_made: Reason | None = None
+    failed: Reason | None = None
 
     @property
     def text(self) -> str:
@@ -152,14 +152,14 @@ class Answer(Row):
 class Ranking(Row):
     """Passages of one topic, best first; what a retrieval run or a candidate list holds.
 
-    `not_made`: there are none, and that is no doing of the system: why they could not be found.
+    `failed`: there are none, and that is no doing of the system: why they could not be found.
     """
 
     run_id: str
     topic_id: str
     passage_ids: tuple[str, ...]
     scores: tuple[float, ...] = ()
-    not_made: Reason | None = None
+    failed: Reason | None = None
 
 
 _AROUND = " \t\r\n\"'`*“”„‘’«»"  # a label as people write it

@@ -177,7 +177,7 @@ class Table:
         notes: sentences below it.
         has_all: whether columns without room in a terminal follow in a table below it; else they
             are left out.
-        names_left_out: whether a note names those that are left out.
+        names_excluded: whether a note names those that are left out.
 
     Raises: ValueError for a row with another number of cells than columns.
     """
@@ -189,7 +189,7 @@ class Table:
     rule_after: int | None = None
     notes: Sequence[str] = ()
     has_all: bool = False
-    names_left_out: bool = True
+    names_excluded: bool = True
 
     def __post_init__(self) -> None:
         for i, row in enumerate(self.rows):

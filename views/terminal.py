@@ -93,7 +93,7 @@ def table_text(table: Table, terminal: Terminal) -> str:
     left = [i for i in range(len(table.columns)) if i not in at]
     notes = list(table.notes)
     is_below = table.has_all or any(not table.columns[i].optional for i in left)
-    if left and table.names_left_out and not is_below:
+    if left and table.names_excluded and not is_below:
         titles = ", ".join(dict.fromkeys(table.columns[i].title for i in left))
         notes.append(f"not shown for lack of room: {titles}")
     text = "".join(f"{line}\n" for line in lines)

@@ -100,7 +100,7 @@ def retrieve(
     manifest = run_until_stopped(lambda: run(config, out), "Replies are kept")
     _report(manifest)
     _print(manifest["runs"], as_json=as_json)
-    whys = ("topics_without_passages", "topics_not_made")
+    whys = ("topics_without_passages", "failed_topics")
     has_passages = not any(about[why] for about in manifest["runs"].values() for why in whys)
     exit_unless(has_passages and is_whole(manifest, config.run.allow_missing))
 
@@ -133,7 +133,7 @@ def _report(manifest: dict[str, Any]) -> None:
             lines.append(f"{name}: {_topics(empty, 'found nothing')}")
         if empty := about["topics_cut_to_nothing"]:
             lines.append(f"{name}: {_topics(empty, 'were cut to nothing')}")
-        if lost := about["topics_not_made"]:
+        if lost := about["failed_topics"]:
             lines.append(f"{name}: {_topics(list(lost), 'have no context, and are unjudged')}")
     lines += [f"{n:,} {what}" for what, n in manifest["counts"].items()]
     for what, n in manifest["failed"].items():
@@ -141,7 +141,7 @@ def _report(manifest: dict[str, Any]) -> None:
         lines.append(f"{n:,} of {n_calls:,} calls for {what} failed; the order was kept")
     runs = manifest["runs"].values()
     n = sum(about["topics"] for about in runs)
-    n_missing = sum(len(about["topics_not_made"]) for about in runs)
+    n_missing = sum(len(about["failed_topics"]) for about in runs)
     report_end(
         manifest,
         done=f"{n:,} rankings, {n_missing:,} missing",

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from ...records.judgements import NOT_MADE, Reason
+from ...records.judgements import FAILED, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 from ...records.writing import Appending
@@ -40,7 +40,7 @@ N_TRIES = 3  # first calls that may all raise before the function counts as brok
 def list_topics(questions: Samples) -> list[str]:
     """The topics of questions that are to be answered. Raises: InputError for one that is none."""
     return [
-        make_sample({**_without_answer(fields), NOT_MADE: Reason.ERROR}, at).topic_id
+        make_sample({**_without_answer(fields), FAILED: Reason.ERROR}, at).topic_id
         for at, fields in read_questions(questions)
     ]
 
@@ -74,7 +74,7 @@ class Asking:
     ) -> Iterator[Sample]:
         """The samples of one system, in the order of the questions.
 
-        A call that raises, or returns what no file can hold, makes a sample that is `not_made`:
+        A call that raises, or returns what no file can hold, makes a sample that is `failed`:
         unjudged, never worth 0.
 
         Raises: InputError for a question that is none, and for something returned that is no
@@ -135,7 +135,7 @@ class Asking:
 
 
 def _without_answer(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {n: v for n, v in fields.items() if n not in (*ANSWER, *CONTEXTS, NOT_MADE)}
+    return {n: v for n, v in fields.items() if n not in (*ANSWER, *CONTEXTS, FAILED)}
 
 
 @dataclass
@@ -181,7 +181,7 @@ class _Call:
         """Count the call as failed, and make a sample without an answer."""
         asking.n_failed += 1
         asking.first_failure = asking.first_failure or shorten(why, 300)
-        self.sample = make_sample({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
+        self.sample = make_sample({**self.fields, FAILED: Reason.ERROR}, self.at)
 
 
 def _check_first(first: Sequence[_Call], waiting: Iterable[_Call]) -> bool:
@@ -253,9 +253,9 @@ def _read_returned(returned: Any, at: str) -> Mapping[str, Any]:
     if row is None:
         what = "wanted a text, or a mapping with answer and contexts"
         raise InputError(f"{at}: answer() returned {shorten(repr(returned), 60)}, {what}")
-    wanted = (*ANSWER, *CONTEXTS, NOT_MADE)
+    wanted = (*ANSWER, *CONTEXTS, FAILED)
     row = rename_fields(row, wanted)
-    if not any(row.get(name) is not None for name in (*ANSWER, NOT_MADE)):
+    if not any(row.get(name) is not None for name in (*ANSWER, FAILED)):
         names = ", ".join(map(str, row)) or "nothing"
         raise InputError(f"{at}: answer() returned {names}; no {', '.join(ANSWER)} in it")
     return {name: row[name] for name in wanted if name in row}
@@ -265,7 +265,7 @@ def _row(sample: Sample) -> dict[str, Any]:
     """What is kept of an answer: as a function may return it."""
     by_sentence = [{"text": s.text, "citations": list(s.citations)} for s in sample.sentences]
     contexts = [{"id": c.id, "text": c.text, "title": c.title} for c in sample.contexts]
-    made = {NOT_MADE: sample.not_made} if sample.not_made else {}
+    made = {FAILED: sample.failed} if sample.failed else {}
     return {ANSWER[0]: by_sentence or sample.answer, CONTEXTS[0]: contexts, **made}
 
 

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ...records.judgements import FAILED, OLD_FAILED
+
 QUESTION = ("question", "user_input", "input", "query", "topic")
 ANSWER = ("answer", "response", "actual_output", "output", "result")
 NUGGETS = ("nuggets",)
@@ -44,6 +46,8 @@ def rename_fields(there: Mapping[str, Any], wanted: Collection[str]) -> dict[str
     """
     renamed: dict[str, Any] = {}
     for name, value in there.items():
+        if name == OLD_FAILED:
+            name = FAILED
         if name in wanted:
             renamed[name] = value
             continue

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from ...judges.table import find_judge
-from ...records.judgements import NOT_MADE, Reason
+from ...records.judgements import FAILED, Reason
 from ...records.nuggets import bank_row, read_nugget_banks
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError, Problems
@@ -189,13 +189,13 @@ class SampleFiles:
         if self._by_reference:
             if sample.reference.strip():
                 self._candidates[topic] = (self._passage(Context("", sample.reference)),)
-        elif references and not sample.not_made:
+        elif references and not sample.failed:
             before = self._candidates.get(topic, ())
             self._candidates[topic] = tuple(dict.fromkeys((*before, *references)))
         row = {"run_id": run_id, "topic_id": topic, "references": references}
         indices = [references.index(name) for name in names]
-        row |= {"answer": []} if sample.not_made else _answer(sample, indices, self._citing)
-        self._write("runs", row | ({NOT_MADE: sample.not_made} if sample.not_made else {}))
+        row |= {"answer": []} if sample.failed else _answer(sample, indices, self._citing)
+        self._write("runs", row | ({FAILED: sample.failed} if sample.failed else {}))
         about = {"qid": topic, "query": sample.question}
         if sample.nuggets:
             nuggets = [_nugget_row(nugget) for nugget in sample.nuggets]
@@ -514,11 +514,11 @@ def _row(
     judge: str,
 ) -> dict[str, Any]:
     there = dict(_of_sample(sample)) if isinstance(sample, Sample) else dict(sample)
-    names = (*inputs, *optional, *fields.values(), *KNOWN, NOT_MADE)
+    names = (*inputs, *optional, *fields.values(), *KNOWN, FAILED)
     there = dict(unfold(rename_fields(there, names)))
     reads_answer = any(fields.get(name, name) in ANSWER for name in inputs)
     if reads_answer and lacks_answer(there):
-        there[NOT_MADE] = Reason.ERROR.value
+        there[FAILED] = Reason.ERROR.value
     there = {name: as_plain(v) for name, v in there.items() if not is_missing(v)}
     if isinstance(sample, Sample):
         topic = sample.topic_id
@@ -531,8 +531,8 @@ def _row(
             else get_topic({"id": number} | there, "", at)
         )
     row: dict[str, Any] = {"topic_id": topic}
-    if there.get(NOT_MADE):
-        return {**row, NOT_MADE: there[NOT_MADE]}
+    if there.get(FAILED):
+        return {**row, FAILED: there[FAILED]}
     for name in (*inputs, *optional):
         value = _value(there, name, fields, at)
         if value is not None:
@@ -562,8 +562,8 @@ def _others(name: str) -> Iterator[str]:
 
 def _of_sample(sample: Sample) -> Iterator[tuple[str, Any]]:
     yield QUESTION[0], sample.question
-    if sample.not_made:
-        yield NOT_MADE, sample.not_made
+    if sample.failed:
+        yield FAILED, sample.failed
     else:
         yield ANSWER[0], sample.answer or " ".join(s.text for s in sample.sentences)
     if sample.contexts:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from ...records.judgements import NOT_MADE, Reason
+from ...records.judgements import FAILED, Reason, read_failure
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, did_you_mean
 from .citations import (
@@ -118,8 +118,8 @@ class Sample:
         sentences: of an answer that was given by sentence; empty: `answer` is split.
         nuggets: those given as texts are vital. questions: sub-questions of the topic.
         reference: a good answer, "" where there is none.
-        not_made: why there is no answer, where the system did not cause that; "": there is one.
-        is_empty: its answer is None or NaN, and so it is `not_made`.
+        failed: why there is no answer, where the system did not cause that; "": there is one.
+        is_empty: its answer is None or NaN, and so it is `failed`.
         location: among the samples, for messages.
     """
 
@@ -132,7 +132,7 @@ class Sample:
     questions: tuple[str, ...] = ()
     reference: str = ""
     sentences: tuple[Sentence, ...] = ()
-    not_made: str = ""
+    failed: str = ""
     is_empty: bool = False
     location: str = "sample"
 
@@ -146,12 +146,12 @@ def make_sample(fields: Mapping[str, Any], location: int | str) -> Sample:
     Raises: InputError naming the location, what is missing or wrong, and the fields that are there.
     """
     at = location if isinstance(location, str) else f"samples[{location}]"
-    fields = unfold(rename_fields(fields, (*KNOWN, NOT_MADE)))
+    fields = unfold(rename_fields(fields, (*KNOWN, FAILED)))
     there = {name: as_plain(value) for name, value in fields.items() if not is_missing(value)}
     _check_names(there, at)
-    question, not_made = get_text(there, QUESTION, at), _not_made(there, at)
+    question, failed = get_text(there, QUESTION, at), _read_failure(there, at)
     contexts = read_contexts(_first(there, CONTEXTS)[1], at)
-    answer, sentences = ("", ()) if not_made else _answer(there, at)
+    answer, sentences = ("", ()) if failed else _answer(there, at)
     name, reference = _first(there, REFERENCE)
     if reference is not None and not isinstance(reference, str):
         raise InputError(f"{at}: {name} is {_show(reference)}, wanted text")
@@ -165,7 +165,7 @@ def make_sample(fields: Mapping[str, Any], location: int | str) -> Sample:
         questions=tuple(_text(each, where) for where, each in _each(there, QUESTIONS, at)),
         reference=reference or "",
         sentences=sentences,
-        not_made=not_made,
+        failed=failed,
         location=at,
     )
 
@@ -233,14 +233,13 @@ def _check_names(there: Mapping[str, Any], at: str) -> None:
             raise InputError(f"{at}: field {name!r} is not known; did you mean {alike[0]}?")
 
 
-def _not_made(there: Mapping[str, Any], at: str) -> str:
-    if (value := there.get(NOT_MADE)) in (None, ""):
-        return ""
+def _read_failure(there: Mapping[str, Any], at: str) -> str:
+    value = there.get(FAILED)
     try:
-        return Reason(value).value
+        return read_failure(value) or ""
     except ValueError:
-        wanted = ", ".join(reason.value for reason in Reason)
-        raise InputError(f"{at}: {NOT_MADE} is {_show(value)}, wanted one of {wanted}") from None
+        wanted = ", ".join(Reason)
+        raise InputError(f"{at}: {FAILED} is {_show(value)}, wanted one of {wanted}") from None
 
 
 def _answer(there: Mapping[str, Any], at: str) -> tuple[str, tuple[Sentence, ...]]:
@@ -313,16 +312,16 @@ def read_samples(samples: Samples, name: str = "samples") -> Iterator[Sample]:
         if isinstance(row, Sample):
             yield replace(row, location=at)
         elif lacks_answer(row):
-            yield replace(make_sample({**row, NOT_MADE: Reason.ERROR}, at), is_empty=True)
+            yield replace(make_sample({**row, FAILED: Reason.ERROR}, at), is_empty=True)
         else:
             yield make_sample(row, at)
 
 
 def lacks_answer(fields: Mapping[str, Any]) -> bool:
     """Whether the answer is a cell without a value, and no reason stands beside it."""
-    fields = rename_fields(fields, (*ANSWER, NOT_MADE))
+    fields = rename_fields(fields, (*ANSWER, FAILED))
     answers = [fields[name] for name in ANSWER if name in fields]
-    reason = fields.get(NOT_MADE)
+    reason = fields.get(FAILED) or ""
     return bool(answers) and all(map(is_missing, answers)) and (reason == "" or is_missing(reason))
 
 

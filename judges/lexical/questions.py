@@ -105,7 +105,7 @@ def find_subject(question: str) -> list[str]:
 MAX_QUESTION_WORDS = 25  # of a sentence that becomes a question as a whole
 ABBREVIATED = re.compile(rf"\b([A-Z]|{'|'.join(TITLES)})\.")
 _JOINED_ON = re.compile(r"^(?:also|and|but|however|meanwhile|or|so|yet)\b,?\s+", re.IGNORECASE)
-_LEFT_OUT = re.compile(r"[\"“”]|\s*(?:\[[^\]]*\]|\([^)]*\))")
+_OMITTED = re.compile(r"[\"“”]|\s*(?:\[[^\]]*\]|\([^)]*\))")
 _OUTER = " .!'’–—-*•"
 _POINTING_BACK = PRONOUNS | {"her", "their"}
 
@@ -128,7 +128,7 @@ def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _statements(sentence: str) -> Iterator[str]:
     """What a sentence says: its short statements, or the whole of it."""
-    whole = _JOINED_ON.sub("", _LEFT_OUT.sub("", sentence)).strip(_OUTER)
+    whole = _JOINED_ON.sub("", _OMITTED.sub("", sentence)).strip(_OUTER)
     is_short = n_words(whole) <= MAX_QUESTION_WORDS and sentence[-1] not in "?:…"
     for text in statements(sentence) or ([whole] if whole and is_short else []):
         if re.split(r"\W", text, maxsplit=1)[0].lower() not in _POINTING_BACK:

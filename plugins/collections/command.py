@@ -147,9 +147,9 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
 
 def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:
     """Say how it ended and which topics were left out."""
-    folder, left_out = config.run.out, manifest["left_out"]
-    lines = [f"{len(left_out):,} topics were left out:"] if left_out else []
-    for row in left_out[:SHOWN]:
+    folder, excluded = config.run.out, manifest["excluded"]
+    lines = [f"{len(excluded):,} topics were left out:"] if excluded else []
+    for row in excluded[:SHOWN]:
         lines.append(f"  {row['topic_id']}: {row['stage']} failed ({row['reason']})")
     report_end(
         manifest,
@@ -159,4 +159,4 @@ def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:
 
 
 def _is_complete(manifest: dict[str, Any], config: Any) -> bool:
-    return not manifest["left_out"] and is_whole(manifest, config.run.allow_missing)
+    return not manifest["excluded"] and is_whole(manifest, config.run.allow_missing)

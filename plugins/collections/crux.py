@@ -25,7 +25,7 @@ from ...programs.engine.making import (
     check_build_folder,
     datasheet,
     describe_generated,
-    list_left_out,
+    list_excluded,
     plain,
     run_build,
     sources,
@@ -181,7 +181,7 @@ class _CruxBuild(Build):
         return ratings
 
     def _whole(self) -> list[Summary]:
-        return [summary for summary in self.source if summary.id not in self.left_out]
+        return [summary for summary in self.source if summary.id not in self.excluded]
 
 
 def _name_passages(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
@@ -365,7 +365,7 @@ def crux_datasheet(manifest: Mapping[str, Any]) -> str:
             "What was generated, and by what": describe_generated(manifest, _MADE_FOR_CRUX),
             "Numbers it was made with": _numbers_of_crux(manifest),
             "What is in it": _content_of_crux(stats),
-            "What was left out, and why": [*list_left_out(manifest), *_missing_ratings(stats)]
+            "What was left out, and why": [*list_excluded(manifest), *_missing_ratings(stats)]
             or ["Nothing."],
             "Known limits": _LIMITS_OF_CRUX,
         },

@@ -25,7 +25,7 @@ from ...programs.engine.making import (
     check_build_folder,
     datasheet,
     describe_generated,
-    list_left_out,
+    list_excluded,
     plain,
     run_build,
     sources,
@@ -139,7 +139,7 @@ class _Long2RagBuild(Build):
         made = None
         if self.source.documents is not None:
             made = await self._points(questions, results)
-            questions = [question for question in questions if question.id not in self.left_out]
+            questions = [question for question in questions if question.id not in self.excluded]
         write_questions(seeds, questions, results)
         sets = [] if made is None else write_points(questions, made, results)
         topics = {question.id: question.topic for question in questions}
@@ -230,7 +230,7 @@ class _Long2RagBuild(Build):
         documents = {q.id: get_documents(q.id, q.seed, by_topic) for q in questions}
         for name, of_question in documents.items():
             if not of_question:
-                self.leave_out(name, "documents", "none given")
+                self.exclude(name, "documents", "none given")
         with_documents = {q.id: q.topic.question for q in questions if documents[q.id]}
         made = await find_points(self.session, results, with_documents, documents)
         self.leave_out_missing(results)
@@ -519,7 +519,7 @@ def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
             "Numbers it was made with": _numbers_of_long2rag(manifest["config"]),
             "What is in it": _content_of_long2rag(stats),
             "What people verified": _describe_verified(manifest),
-            "What was left out, and why": list_left_out(manifest) or ["Nothing."],
+            "What was left out, and why": list_excluded(manifest) or ["Nothing."],
             "Known limits": _LIMITS_OF_LONG2RAG,
         },
     )

@@ -29,7 +29,7 @@ _FORMAT = "nuggetjudge.pseudonyms/1"
 _KEPT = frozenset(
     ("topic_id", "narrative_id", "request_id", "narrative", "title", "topic", "task", "type",
      "collection_ids", "limit", "word_limit", "answer", "responses", "references",
-     "response_length", "documents", "ranking", "not_made", "metadata")
+     "response_length", "documents", "ranking", "failed", "metadata")
 )  # fmt: skip
 
 

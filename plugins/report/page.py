@@ -26,7 +26,7 @@ from ...records.writing import NewFile, remove, rename
 from .packing import json_text, pack_cells
 from .sections import sections
 from .source import Source
-from .texts import LeftOut, Wanted, pack_text, pack_texts
+from .texts import CutTexts, Wanted, pack_text, pack_texts
 
 _WEB = Path(__file__).parent / "web"
 _STYLES = ("base", "sections")
@@ -123,13 +123,13 @@ def _island(name: str, text: str) -> str:
 def _texts(source: Source, out: Path, wanted: Wanted) -> Iterator[str]:
     """Islands with the texts of a topic each; then where they are."""
     topics: dict[str, list[int]] = {}
-    left_out = LeftOut()
-    for number, one in enumerate(pack_texts(source, wanted, left_out)):
+    cut = CutTexts()
+    for number, one in enumerate(pack_texts(source, wanted, cut)):
         topics.setdefault(one.topic, []).append(number)
         yield f'<script type="text/plain" id="texts-{number}">{one.packed}</script>\n'
-    if left_out.is_short:
-        source.problems.skip(out, 0, "texts_left_out", str(left_out))
-    yield island("texts", {"topics": topics, "left": left_out.as_json()})
+    if cut.is_short:
+        source.problems.skip(out, 0, "texts_left_out", str(cut))
+    yield island("texts", {"topics": topics, "left": cut.as_json()})
 
 
 def _check_replaceable(out: Path) -> None:

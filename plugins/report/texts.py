@@ -95,7 +95,7 @@ class Wanted:
 
 
 @dataclass
-class LeftOut:
+class CutTexts:
     """How many answers have less than their whole text on the page.
 
     Attributes:
@@ -124,8 +124,8 @@ class LeftOut:
         return f"texts of {count(self.n_answers, 'answer')}: {', '.join(parts) or 'all are there'}"
 
 
-def pack_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
-    """The texts of all topics, one in memory at a time; what is cut is counted in `left_out`."""
+def pack_texts(source: Source, wanted: Wanted, cut: CutTexts) -> Iterator[TopicTexts]:
+    """The texts of all topics, one in memory at a time; what is cut is counted in `cut`."""
     room = wanted.max_mb * 1_000_000
     if wanted.how == "none":
         return
@@ -138,7 +138,7 @@ def pack_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[To
             of_topic = list(group)
             one = _fitting(topic, of_topic, wanted.how, room / max(n_left, 1), name_of)
             n_left -= 1
-            left_out.count(one.how if one is not None else "none", len(of_topic), wanted.how)
+            cut.count(one.how if one is not None else "none", len(of_topic), wanted.how)
             if one is not None:
                 room -= len(one.packed)
                 yield one
@@ -185,7 +185,7 @@ def topic_json(
         }
         by_run[name_of(answer.run_id)] = {
             "length": answer.length,
-            "not_made": answer.not_made,
+            "failed": answer.failed,
             "scores": [
                 [row.measure, row.value, row.n, row.n_unjudged] for row in answer.score_rows
             ],

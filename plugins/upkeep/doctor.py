@@ -238,7 +238,7 @@ def _takes_lengths(model: ModelConfig, changes: Changes, report: Report) -> bool
 
     with suppress(JudgeError, EndpointUnusable):  # that it gives no reasons is not asked here
         run_sync(call())
-    return "bounds" not in getattr(backend, "left_out", ())
+    return "bounds" not in getattr(backend, "omitted", ())
 
 
 def _other_name(model: ModelConfig) -> str:

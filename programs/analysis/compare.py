@@ -190,17 +190,17 @@ def _ranking(
     paths: tuple[Path, Path], files: Sequence[LabelFile], aliases: Mapping[str, str]
 ) -> dict[str, Any] | None:
     shared = files[0].cells.keys() & files[1].cells.keys()
-    unmade = [
+    failed = [
         (aliases.get(run, run) if path == paths[1] else run, topic)
         for path in paths
         if (path / MANIFEST).is_file()
-        for run, topic in Folder(path, Problems()).not_made
+        for run, topic in Folder(path, Problems()).failed
     ]
     for path, of_file in zip(paths, ({}, aliases), strict=True):
         file = find_judged_file(path, files[0].kind)
         back = {run: name for name, run in of_file.items()}
         cells = {cell: rename_runs(cell, files[0].key_names, back) for cell in shared}
-        lost = [(back.get(run, run), topic) for run, topic in unmade]
+        lost = [(back.get(run, run), topic) for run, topic in failed]
         boards = [
             _means(file, {cells[c]: one.cells[c] for c in shared}, of_file, lost) for one in files
         ]
@@ -210,15 +210,15 @@ def _ranking(
 
 
 def _means(
-    file: Path, labels: Labels, aliases: Mapping[str, str], unmade: Sequence[tuple[str, str]]
+    file: Path, labels: Labels, aliases: Mapping[str, str], failed: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], float | None] | None:
     """The mean of each measure and run under these labels; None: the file gives no scores.
 
     Args:
-        unmade: (run, topic) of the answers that one of the judges could not be given.
+        failed: (run, topic) of the answers that one of the judges could not be given.
     """
     kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
-    board.leave_unmade(unmade)
+    board.mark_failed(failed)
     for program in programs():
         if program.file_kind == kind and program.relabel(file, labels, board):
             rows = (row for row in board.rows() if row.topic_id == "all")

@@ -30,7 +30,7 @@ from .stage import Item, Maker, makes
 STATISTICS, DATASHEET = "statistics.json", "DATASHEET.md"
 
 
-class LeftOut(NamedTuple):
+class Excluded(NamedTuple):
     """A topic that is not in the collection, and what it lacks."""
 
     topic_id: str
@@ -41,7 +41,7 @@ class LeftOut(NamedTuple):
 class Build(ABC):
     """One build: `make` judges and writes the files, the rest is the same for all.
 
-    A topic that lacks a judgement is left out whole: `list_left_out` says why.
+    A topic that lacks a judgement is left out whole: `list_excluded` says why.
 
     Attributes:
         program: what the manifest calls it. judges: those that it may ask.
@@ -61,7 +61,7 @@ class Build(ABC):
         self.config = session.config
         self.judge_set = session.judge_set
         self.problems = problems
-        self.left_out: dict[str, LeftOut] = {}
+        self.excluded: dict[str, Excluded] = {}
         self._inputs = inputs
         self._before = replace(session.budget.usage)
 
@@ -93,9 +93,9 @@ class Build(ABC):
                 began=began,
                 before=self._before,
             )
-            left_out = [row._asdict() for row in self.left_out.values()]
+            excluded = [row._asdict() for row in self.excluded.values()]
             manifest = {"program": self.program, **common, "statistics": statistics}
-            manifest |= {"left_out": left_out}
+            manifest |= {"excluded": excluded}
             write_file(results.part(DATASHEET), self.datasheet(manifest))
             results.publish(manifest)
             return manifest
@@ -123,11 +123,11 @@ class Build(ABC):
     def leave_out_missing(self, results: Results) -> None:
         """Leave out the topics of which a judgement did not arrive so far."""
         for topic_id, (stage, reason) in results.missing.items():
-            self.leave_out(topic_id, stage, str(reason))
+            self.exclude(topic_id, stage, str(reason))
 
-    def leave_out(self, topic_id: str, stage: str, reason: str) -> None:
+    def exclude(self, topic_id: str, stage: str, reason: str) -> None:
         """Note the first thing that a topic lacks."""
-        self.left_out.setdefault(topic_id, LeftOut(topic_id, stage, reason))
+        self.excluded.setdefault(topic_id, Excluded(topic_id, stage, reason))
 
     def names(self) -> Sequence[str]:
         """All files of this and of earlier builds, which this one takes the place of."""
@@ -219,12 +219,12 @@ def describe_generated(manifest: Mapping[str, Any], made: Mapping[str, str]) -> 
         yield "`lexical` counts shared words and is no language model: good for trying the tools."
 
 
-def list_left_out(manifest: Mapping[str, Any]) -> list[str]:
+def list_excluded(manifest: Mapping[str, Any]) -> list[str]:
     """Topics, lines of files and others that are not in the collection."""
     return [
         *(
             f"- topic `{plain(row['topic_id'])}`: {row['stage']} not made ({row['reason']})"
-            for row in manifest["left_out"]
+            for row in manifest["excluded"]
         ),
         *(f"- {n:,} {kind} (problems.jsonl)" for kind, n in manifest["problems"].items()),
         *(f"- {n:,} {what}" for what, n in manifest["counts"].items()),

@@ -67,7 +67,7 @@ class _Settings(TypedDict, total=False):
 class _Data(TypedDict, total=False):
     topic_ids: list[StrictStr]
     run_ids: list[StrictStr]
-    not_made: list[tuple[StrictStr, StrictStr, StrictStr]]
+    failed: list[tuple[StrictStr, StrictStr, StrictStr]]
 
 
 class _MadeIn(TypedDict):
@@ -107,7 +107,7 @@ class _ReadBack(_Always, total=False):
     topics_without_bank: list[StrictStr]
     topics_without_questions: list[StrictStr]
     topics_without_key_points: list[StrictStr]
-    topics_with_unmade_key_points: list[StrictStr]
+    topics_with_failed_key_points: list[StrictStr]
     topics_with_missing_grades: dict[str, StrictInt]
 
 
@@ -203,6 +203,8 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
         ) from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:1: not JSON ({error})") from None
+    if isinstance(manifest, dict):
+        _rename_old(manifest)
     kind = manifest.get("program") if isinstance(manifest, dict) else program
     if kind != program:
         raise InputError(f"{folder}: {_kind(kind)}, not {_kind(program)}; name another folder")
@@ -210,6 +212,16 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
         raise InputError(f"{path}: not written by this version; name another folder (run.out)")
     _check_values(path, manifest)
     return manifest
+
+
+def _rename_old(manifest: dict[str, Any]) -> None:
+    """Give what an earlier version wrote its name of today."""
+    of_data = manifest.get("data")
+    for values in (manifest, of_data if isinstance(of_data, dict) else {}):
+        for old in tuple(values):
+            name = {"not_made": "failed", "left_out": "excluded"}.get(old, old)
+            if (name := name.replace("_with_unmade_", "_with_failed_")) != old:
+                values.setdefault(name, values.pop(old))
 
 
 def _how(folder: Path) -> str:
@@ -267,7 +279,7 @@ def describe_data(collection: Collection) -> dict[str, Any]:
         "topics": len(collection.topics),
         "runs": len(collection.run_ids),
         "answers": collection.n_answers,
-        "not_made": [[*cell, reason] for cell, reason in collection.not_made.items()],
+        "failed": [[*cell, reason] for cell, reason in collection.failed.items()],
         "sentences": collection.n_sentences,
         "passages": len(collection.passages),
     }

@@ -71,7 +71,7 @@ class Results:
         self.agents: dict[str, AgentWork] = {}  # by stage
         self.notes: dict[str, Any] = {}  # of programs, for the manifest
         self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
-        self._share_not_made = 0.0
+        self._share_failed = 0.0
         self._unjudged = NewFile(self.part("unjudged.jsonl"))
         self._trace: NewFile | None = None
 
@@ -156,7 +156,7 @@ class Results:
         """Count what an agent did for one item; see `AgentWork`."""
         self.agents.setdefault(stage, AgentWork(limits, reply_limit)).add(steps)
 
-    def not_made(
+    def count_failed(
         self, what: str, lost: Sequence[tuple[Mapping[str, str], Reason]], n_made: int
     ) -> None:
         """Count what was to be judged and could not be made.
@@ -169,7 +169,7 @@ class Results:
             self.count_outcome(what, ids, Unjudged(reason, detail))
         if lost:
             share = len(lost) / (len(lost) + n_made)
-            self._share_not_made = max(self._share_not_made, share)
+            self._share_failed = max(self._share_failed, share)
 
     def count(self, what: str, n: int = 1) -> None:
         """Count something a reader should know beside the scores."""
@@ -191,7 +191,7 @@ class Results:
         of it are missing.
         """
         missing, judged = self.n_unjudged.total(), self.n_judged.total()
-        return max(missing / (missing + judged) if missing else 0.0, self._share_not_made)
+        return max(missing / (missing + judged) if missing else 0.0, self._share_failed)
 
     def figures(self, problems: Problems) -> dict[str, Any]:
         """What a manifest says of what was counted."""

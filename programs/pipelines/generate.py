@@ -14,7 +14,7 @@ from pydantic import StrictStr
 
 from ...backends.budget import Budget
 from ...records.answers import RAG_2024, RAG_2025, RAG_2026, count_words, is_of_2026
-from ...records.judgements import NOT_MADE, Judged, Reason
+from ...records.judgements import FAILED, Judged, Reason
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic
 from ...records.writing import own_folder, remove
@@ -30,7 +30,7 @@ from ..engine.making import (
     check_build_folder,
     datasheet,
     describe_generated,
-    list_left_out,
+    list_excluded,
     plain,
     run_build,
     sources,
@@ -123,7 +123,7 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
                 else:
                     what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
                     collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
-            if (why := inputs.not_made.get((retrieval_run, topic_id))) is not None:
+            if (why := inputs.failed.get((retrieval_run, topic_id))) is not None:
                 lost[run_id, topic_id] = why
             elif ranking.get(topic_id) and not of_topics[topic_id]:
                 lost[run_id, topic_id] = Reason.NO_PASSAGE
@@ -196,11 +196,11 @@ def answer_row(
     }
 
 
-def not_made_row(
+def make_failed_row(
     run_id: str, topic: Topic, references: Sequence[str], reason: Reason, layout: str
 ) -> dict[str, Any]:
     """The line in the place of an answer that could not be made: for other tools an empty one."""
-    return {**answer_row(run_id, topic, references, [], layout), NOT_MADE: reason}
+    return {**answer_row(run_id, topic, references, [], layout), FAILED: reason}
 
 
 def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -242,7 +242,7 @@ def answers_datasheet(manifest: Mapping[str, Any]) -> str:
             "What was generated, and by what": describe_generated(manifest, _MADE),
             "Numbers it was made with": _numbers(manifest["config"]["generate"]),
             "What is in it": table([header, *([plain(run), *cells] for run, *cells in rows)]),
-            "What was left out, and why": [*missing, *list_left_out(manifest)] or ["Nothing."],
+            "What was left out, and why": [*missing, *list_excluded(manifest)] or ["Nothing."],
             "Known limits": _LIMITS,
         },
     )
@@ -283,7 +283,7 @@ def generate(
     """Write the answers of each retrieval run in `config.run.out`, as `answers/<run>.jsonl`.
 
     Each topic's answer is made from the first `generate.k` passages of its ranking, whose ids are
-    the answer's references. In the place of one that could not be made stands why (`not_made`), so
+    the answer's references. In the place of one that could not be made stands why (`failed`), so
     that it is unjudged when the run is judged; it is counted, and listed in unjudged.jsonl. A topic
     for which the retrieval run found nothing has no line: the run did not answer it.
 
@@ -362,7 +362,7 @@ class _Answers(Build):
                             rows.write(answer_row(*at, answer, layout))
                             counts.update(answer_counts(names, answer))
                         elif not contexts.has_no_passages(item):
-                            rows.write(not_made_row(*at, made.reason, layout))
+                            rows.write(make_failed_row(*at, made.reason, layout))
                 counts_by_run[run_id] = {what: counts[what] for what in COUNTED}
         return counts_by_run
 

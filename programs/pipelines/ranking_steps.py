@@ -122,7 +122,7 @@ class RankingSteps:
             rankings = self._done[prefix]
         return rankings[0]
 
-    def not_made(self, steps: Sequence[Step]) -> dict[str, Reason]:
+    def find_failed(self, steps: Sequence[Step]) -> dict[str, Reason]:
         """The topics for which a pipeline that has run could not do all of its steps, and why."""
         reasons: dict[str, Reason] = {}
         for step in steps:
@@ -170,9 +170,9 @@ class RankingSteps:
             problems.raise_errors()
             self._problems.take(problems)
             self._lost[step] = {
-                topic: ranking.not_made
+                topic: ranking.failed
                 for topic, ranking in rankings.items()
-                if ranking.not_made is not None and topic in self._topics
+                if ranking.failed is not None and topic in self._topics
             }
             return {
                 topic: [

@@ -155,7 +155,7 @@ def _write_run(
             topic_id=topic,
             passage_ids=tuple(each.passage_id for each in ranked),
             scores=tuple(each.score for each in ranked),
-            not_made=lost.get(topic),
+            failed=lost.get(topic),
         )
         for topic, ranked in rankings.items()
     )
@@ -280,7 +280,7 @@ async def _run_pipelines(
 ) -> _Retrieved:
     """Run the pipelines one after the other; a topic without a ranking gets an empty one."""
     rankings = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
-    lost = {name: steps.not_made(pipeline) for name, pipeline in pipelines.items()}
+    lost = {name: steps.find_failed(pipeline) for name, pipeline in pipelines.items()}
     for name, ranked in rankings.items():
         rankings[name] = ranked | {topic: [] for topic in lost[name]}
     return _Retrieved(judged, steps, rankings, lost, session.judge_set.identities())
@@ -415,7 +415,7 @@ def _counts(
         "topics": sum(map(bool, sizes)),
         "topics_without_passages": [topic for topic in empty if topic not in cut_to_nothing],
         "topics_cut_to_nothing": [topic for topic in cut_to_nothing if topic not in lost],
-        "topics_not_made": dict(lost),
+        "failed_topics": dict(lost),
         "passages": sum(sizes),
     }
 

@@ -150,7 +150,7 @@ class EvidenceSearch(Program):
         rows = read_sentence_evidence(folder.need(FILE), folder.problems, folder.where)
         for (run_id, topic_id), of_answer in groupby(rows, lambda row: (row.run_id, row.topic_id)):
             board.add(run_id, topic_id, evidence_values(list(of_answer)))
-        board.leave_unmade((), MEASURES)
+        board.mark_failed((), MEASURES)
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """What was found for each sentence for which evidence was sought, with its passage."""

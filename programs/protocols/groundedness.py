@@ -162,7 +162,7 @@ class Groundedness(Program):
                 expected_values = groundedness_scores([expected for _, expected in statements])
                 values[FAITHFULNESS + SUFFIX] = expected_values[FAITHFULNESS]
             board.add(run_id, topic_id, values)
-        board.leave_unmade((), self.shown)
+        board.mark_failed((), self.shown)
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
@@ -250,7 +250,7 @@ def _find_context(
     missing = NO_CONTEXT
     if config.groundedness.contexts == "candidates":
         topic = answer.topic_id
-        if (why := data.candidates_not_made.get(topic)) is not None:
+        if (why := data.failed_candidates.get(topic)) is not None:
             return _Context("", f"the candidates of topic {topic} were not made ({why})", why)
         ranking = data.candidates.get(topic)
         names = ranking.passage_ids if ranking else ()

@@ -282,7 +282,7 @@ class _Calls:
 
     def _rows_with_texts(self, numbers: list[int]) -> Iterator[ItemRow]:
         for number, row in enumerate(self._collection.rows()):
-            if row.not_made is None:
+            if row.failed is None:
                 numbers.append(number)
                 yield row
 
@@ -313,7 +313,7 @@ class _Calls:
         values = {name: [row.ids[name] for row in group] for name in self._collection.key}
         shared = {name: column[0] for name, column in values.items() if len({*column}) == 1}
         ids = shared | {name: column for name, column in values.items() if name not in shared}
-        if (why := group[0].not_made) is not None:
+        if (why := group[0].failed) is not None:
             return Item(ids, None, missing=f"its text was not made ({why})", reason=why)
         payload = tuple(
             [row.inputs[name] for row in group] if name == judge.listed else group[0].inputs[name]

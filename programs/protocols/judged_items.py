@@ -83,18 +83,18 @@ def by_own_topics(items: JudgedItems) -> JudgedItems:
     return replace(items, measures=measures)
 
 
-def with_unmade(items: JudgedItems, unmade: Iterable[tuple[str, str]]) -> JudgedItems:
+def add_failed(items: JudgedItems, failed: Iterable[tuple[str, str]]) -> JudgedItems:
     """Add an unjudged item for each answer that could not be made.
 
     It weighs as much as all items of the answer would.
 
     Args:
-        unmade: (run, topic) of those answers.
+        failed: (run, topic) of those answers.
     """
     names = items.key_names
     if not {"run_id", "topic_id"} <= set(names):
         return items
-    named = [{"run_id": run_id, "topic_id": topic_id} for run_id, topic_id in unmade]
+    named = [{"run_id": run_id, "topic_id": topic_id} for run_id, topic_id in failed]
     cells = [tuple(ids.get(name, "") for name in names) for ids in named]
     new = [(cell, ids) for cell, ids in zip(cells, named, strict=True) if cell not in items.cells]
     topics = [ids["topic_id"] for _, ids in new]

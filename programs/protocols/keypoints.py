@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...metrics import KEY_POINT_MEASURES, Value, count_words, key_point_recall
-from ...metrics.answer_scores import IN_0_TO_1, not_made
+from ...metrics.answer_scores import IN_0_TO_1, make_failed
 from ...metrics.key_points import (
     by_length,
     group_means,
@@ -58,7 +58,7 @@ from .reference_items import (
     Look,
     check_questions,
     check_topics,
-    leave_out,
+    exclude,
     look_for,
     read_reference_texts,
 )
@@ -66,8 +66,8 @@ from .scoreboard import Scoreboard, is_of_answered
 
 # Keys of the manifest: topics without key points; those whose points could not be made, and (run,
 # topic) of the answers to them.
-LEFT_OUT, UNMADE = "topics_without_key_points", "cells_without_key_points"
-UNMADE_TOPICS = "topics_with_unmade_key_points"
+EXCLUDED, FAILED = "topics_without_key_points", "cells_without_key_points"
+FAILED_TOPICS = "topics_with_failed_key_points"
 Sets = Mapping[str, KeyPointSet | None]  # by topic; None: they could not be made
 LOOK = Look[KeyPoint](
     "entailments", "entailment", "key_points", lambda question, answer, texts: (texts, answer)
@@ -104,7 +104,7 @@ class KeyPoints(Program):
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
     stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
     makes: ClassVar[Mapping[str, str]] = {"keypoints": KEY_POINTS}
-    notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
+    notes: ClassVar[Mapping[str, Any]] = {FAILED: [], EXCLUDED: [], FAILED_TOPICS: []}
     meanings: ClassVar[Meanings] = {
         "KPR": Meaning(
             "Share of the key points that an answer states.",
@@ -117,7 +117,7 @@ class KeyPoints(Program):
     shown = tuple(meanings)
     reads = ("key_point", "response")
     file_kind = "entailments"
-    without, of_points = LEFT_OUT, KEY_POINT_MEASURES
+    without, of_points = EXCLUDED, KEY_POINT_MEASURES
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -153,9 +153,9 @@ class KeyPoints(Program):
         }
         where = data.keypoints or data.documents or "key points"
         why = "key points, it is left out of their scores"
-        leave_out(run, LEFT_OUT, by_topic, "no_key_points", why, where)
-        results.notes[UNMADE_TOPICS] = [t for t, points in by_topic.items() if points is None]
-        results.notes[UNMADE], lengths = await judge_entailment(run, by_topic)
+        exclude(run, EXCLUDED, by_topic, "no_key_points", why, where)
+        results.notes[FAILED_TOPICS] = [t for t, points in by_topic.items() if points is None]
+        results.notes[FAILED], lengths = await judge_entailment(run, by_topic)
         if run.config.keypoints.precision:
             await write_claims(run, by_topic)
         cells = read_cells(Folder(results.folder, Problems(), notes=run.notes(), is_written=False))
@@ -169,9 +169,9 @@ class KeyPoints(Program):
             board.add(cell.run_id, cell.topic_id, cell.values())
         is_precise = folder.file(CLAIMS) is not None
         measures = KEY_POINT_MEASURES if is_precise else KEY_POINT_MEASURES[:1]
-        board.leave_unmade((), measures)
-        board.leave_open(measures, dict.fromkeys(folder.notes.get(UNMADE_TOPICS, ()), 0))
-        board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
+        board.mark_failed((), measures)
+        board.bound(measures, dict.fromkeys(folder.notes.get(FAILED_TOPICS, ()), 0))
+        board.exclude(KEY_POINT_MEASURES, folder.notes.get(EXCLUDED, ()))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
@@ -188,9 +188,9 @@ class KeyPoints(Program):
             ((row.topic_id, row.run_id, row.key_point_id), row.run_id, row.label, row.probabilities)
             for row in read_entailments(folder.need(ENTAILMENTS), folder.problems)
         ]
-        for run_id, topic_id in folder.notes.get(UNMADE, ()):
+        for run_id, topic_id in folder.notes.get(FAILED, ()):
             cells.append(((topic_id, run_id, ""), run_id, None, None))
-        counted = folder.list_counted((cell[0] for cell, *_ in cells), LEFT_OUT)
+        counted = folder.list_counted((cell[0] for cell, *_ in cells), EXCLUDED)
         gains = {"KPR": {label: float(label == "yes") for label in KEY_POINT_KIND.labels}}
         return equal_items(
             cells, "keypoints", KEY_POINT_KIND.labels, KEY_POINT_KIND.key, gains, counted
@@ -252,7 +252,7 @@ class KeyPointCell:
     def values(self) -> dict[str, Value]:
         """KPR, and KPP and KPF where claims were asked for."""
         if self.labels is None:
-            return dict.fromkeys(KEY_POINT_MEASURES if self.is_precise else ("KPR",), not_made())
+            return dict.fromkeys(KEY_POINT_MEASURES if self.is_precise else ("KPR",), make_failed())
         recall = key_point_recall(self.labels)
         if not self.is_precise:
             return {"KPR": recall}
@@ -274,9 +274,9 @@ def read_cells(folder: Folder) -> list[KeyPointCell]:
         cell = cells.setdefault((row.run_id, row.topic_id), KeyPointCell(row.topic_id, row.run_id))
         if cell.labels is not None:
             cell.labels.append(row.label)
-    left_out = folder.notes.get(LEFT_OUT, ())
-    unmade = (cell for cell in folder.not_made if cell[1] not in left_out)
-    for run_id, topic_id in (*folder.notes.get(UNMADE, ()), *unmade):
+    excluded = folder.notes.get(EXCLUDED, ())
+    failed = (cell for cell in folder.failed if cell[1] not in excluded)
+    for run_id, topic_id in (*folder.notes.get(FAILED, ()), *failed):
         cells[run_id, topic_id] = KeyPointCell(topic_id, run_id, labels=None)
     if (path := folder.file("claims.jsonl")) is not None:
         for cell in cells.values():
@@ -320,7 +320,7 @@ def group_rows(
             every = None
             if not is_of_answered(measure):
                 every = [topic.id for topic in topics]
-                absent = dict.fromkeys(unknown, not_made(value=0.0))
+                absent = dict.fromkeys(unknown, make_failed(value=0.0))
                 of_measure = absent | of_measure
             for by, names in groups.items():
                 if any(names.values()):
@@ -366,7 +366,7 @@ async def judge_entailment(
     points = {
         t: None if point_set is None else point_set.key_points for t, point_set in sets.items()
     }
-    unmade: list[tuple[str, str]] = []
+    failed: list[tuple[str, str]] = []
     lengths: dict[AnswerId, int] = {}
     count_name = "answers without text (state no key point)"
     async with look_for(run, points, [LOOK], "neutral", count_name) as answers:
@@ -375,12 +375,12 @@ async def judge_entailment(
                 ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
                 lengths[answer.topic_id, answer.run_id] = count_words(answer.text)
                 if verdicts is None:
-                    unmade.append((answer.run_id, answer.topic_id))
+                    failed.append((answer.run_id, answer.topic_id))
                 for point, verdict in zip(
                     points[answer.topic_id] or (), verdicts or (), strict=True
                 ):
                     rows.write(entailment_row(Entailment(**ids, key_point_id=point.id, **verdict)))
-    return unmade, lengths
+    return failed, lengths
 
 
 async def write_claims(run: Run, sets: Sets) -> None:

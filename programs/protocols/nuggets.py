@@ -58,7 +58,7 @@ from .judgements import (
 from .nugget_search import JUDGES as SEARCH_JUDGES
 from .nugget_search import POOL, SEARCHES, check_search, search_banks
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
-from .reference_items import Look, leave_out, look_for
+from .reference_items import Look, exclude, look_for
 from .relevance import FILE as RELEVANCE
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
@@ -68,8 +68,8 @@ GAINS = NUGGET_GAINS | NARRATIVE_GAINS
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
 # Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,
 # topic, words) of the answers to them; by topic, missing grades of passages for its nuggets.
-LEFT_OUT, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
-UNMADE, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
+EXCLUDED, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
+FAILED, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
 EXPECTED_NUGGET_MEASURES = tuple(name + SUFFIX for name in NUGGET_MEASURES)
 MEASURES = (*NUGGET_MEASURES, *NARRATIVE_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
 MADE = make_object_type(
@@ -106,7 +106,7 @@ class Nuggets(Program):
     stages = ("assignments", "nuggets", "search", "start", "hunt")  # hunt: of earlier versions
     makes: ClassVar[Mapping[str, str]] = {"nuggets": BANKS}
     notes: ClassVar[Mapping[str, Any]] = {
-        WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
+        WITHOUT_BANK: [], EXCLUDED: [], FAILED: [], UNGRADED: {},
     }  # fmt: skip
     meanings: ClassVar[Meanings] = {
         "V_strict": Meaning(
@@ -128,7 +128,7 @@ class Nuggets(Program):
     }
     shown = tuple(meanings)
     file_kind, is_scored_alone = "assignments", True
-    without, of_points = LEFT_OUT, MEASURES
+    without, of_points = EXCLUDED, MEASURES
     reads = ("question", "answer_text", "nugget")
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
@@ -162,11 +162,11 @@ class Nuggets(Program):
     async def judge(self, run: Run) -> None:
         """See Program."""
         banks = await _banks(run)
-        run.results.notes[UNMADE] = [topic for topic, bank in banks.items() if bank is None]
+        run.results.notes[FAILED] = [topic for topic, bank in banks.items() if bank is None]
         where = run.config.data.nuggets or run.config.data.candidates or "nuggets"
         why = "nuggets, it is left out of the nugget scores"
         with_nuggets = {topic for topic, bank in banks.items() if bank is None or bank.nuggets}
-        leave_out(run, LEFT_OUT, with_nuggets, "no_nuggets", why, where)
+        exclude(run, EXCLUDED, with_nuggets, "no_nuggets", why, where)
         run.results.notes[WITHOUT_BANK] = await _assign(run, banks)
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
@@ -197,12 +197,12 @@ class Nuggets(Program):
             board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
             for n in n_words:
                 board.add(run_id, topic_id, length_value(n))
-        unmade, ungraded = folder.notes.get(UNMADE, ()), folder.notes.get(UNGRADED, {})
-        board.leave_open(measures, dict.fromkeys(unmade, 0) | ungraded)
-        board.leave_open((LENGTH,), dict.fromkeys(unmade, 1))  # it may have no nuggets, and be out
-        board.leave_unmade((), (*measures, LENGTH))
+        failed, ungraded = folder.notes.get(FAILED, ()), folder.notes.get(UNGRADED, {})
+        board.bound(measures, dict.fromkeys(failed, 0) | ungraded)
+        board.bound((LENGTH,), dict.fromkeys(failed, 1))  # it may have no nuggets, and be out
+        board.mark_failed((), (*measures, LENGTH))
         scores = [name for name in MEASURES if name != LENGTH]  # an answer has its words anyway
-        board.leave_out(scores, folder.notes.get(LEFT_OUT, ()))
+        board.exclude(scores, folder.notes.get(EXCLUDED, ()))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
@@ -220,7 +220,7 @@ class Nuggets(Program):
         """Return each nugget of an answer; an answer without nuggets is one unjudged item."""
         without = [cell[:2] for cell in folder.notes.get(WITHOUT_BANK, ())]
         assigned = read_assignments(folder.need(ASSIGNMENTS), folder.problems)
-        return nugget_items(assigned, without, lambda seen: folder.list_counted(seen, LEFT_OUT))
+        return nugget_items(assigned, without, lambda seen: folder.list_counted(seen, EXCLUDED))
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Yield each nugget of an answer."""
@@ -383,7 +383,7 @@ async def _make_banks(
     banks: Banks = {
         topic: None
         for topic in topics
-        if topic in collection.candidates_not_made
+        if topic in collection.failed_candidates
         or (topic in missing and not _relevant(run, topic, grades))
     }
     results.notes[UNGRADED] = {topic: n for topic, n in missing.items() if topic not in banks}

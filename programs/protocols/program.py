@@ -125,12 +125,12 @@ class Folder:
         return about
 
     @property
-    def not_made(self) -> list[tuple[str, str]]:
+    def failed(self) -> list[tuple[str, str]]:
         """(run, topic) of the answers that are missing through a failure of nuggetjudge itself.
 
         No program judges them.
         """
-        return [(run_id, topic_id) for run_id, topic_id, _ in self.data.get("not_made", ())]
+        return [(run_id, topic_id) for run_id, topic_id, _ in self.data.get("failed", ())]
 
     @cached_property
     def programs(self) -> list[str]:
@@ -302,7 +302,7 @@ class Program(ABC):
         """Return the tables above the leaderboards, for a results folder or a file of its own."""
         return ()
 
-    def left_out(self, measure: str, folder: Folder) -> Names[str]:
+    def excluded(self, measure: str, folder: Folder) -> Names[str]:
         """Return the topics on which a measure is undefined for every run."""
         names: Names[str] = folder.notes.get(self.without, ()) if measure in self.of_points else ()
         return names
@@ -352,5 +352,5 @@ class Program(ABC):
 
 def need_answers(collection: Collection) -> None:
     """Raise InputError if there are no answers."""
-    if not (collection.n_answers or collection.not_made):
+    if not (collection.n_answers or collection.failed):
         raise InputError("no answers: name the runs to judge (data.runs, --runs)")

@@ -145,7 +145,7 @@ def check_questions(data: Data, why: str) -> None:
         raise InputError(f"topic {blank[0]!r} has no text: {why}")
 
 
-def leave_out(
+def exclude(
     run: Run, note: str, with_points: Container[str], kind: str, why: str, where: Path | str
 ) -> None:
     """Note the topics that have no points, and list each as one that has none, and `why`.

@@ -54,13 +54,13 @@ def ranking_rows(grades: Grades, candidates: Mapping[str, Ranking]) -> list[Scor
         for topic, labelled in judged.items()
         if labelled
     }
-    unmade = [topic for topic, ranking in candidates.items() if ranking.not_made is not None]
-    if not (grades or unmade):
+    failed = [topic for topic, ranking in candidates.items() if ranking.failed is not None]
+    if not (grades or failed):
         return []
     scores = ranking_scores(judged, run, RANKING_MEASURES).by_topic if run else {}
     run_id = next(iter(candidates.values())).run_id
-    board = Scoreboard([*grades, *unmade])
-    board.leave_unmade(((run_id, topic) for topic in unmade), RANKING_MEASURES)
+    board = Scoreboard([*grades, *failed])
+    board.mark_failed(((run_id, topic) for topic in failed), RANKING_MEASURES)
     for topic, of_topic in grades.items():
         n = len(judged[topic])
         for measure in RANKING_MEASURES:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...metrics import Value, mean_over_topics, nugget_scores
-from ...metrics.answer_scores import IN_0_TO_1, Range, not_made
+from ...metrics.answer_scores import IN_0_TO_1, Range, make_failed
 from ...metrics.narratives import narrative_scores
 from ...metrics.ranking import MAX_OF_POOL
 from ...records.rows import ScoreRow
@@ -96,9 +96,9 @@ def measure_values(
     cells: Mapping[str, Mapping[str, Value]],
     topics: Sequence[str],
     *,
-    left_out: Collection[str] = (),
-    left_open: Mapping[str, int] | None = None,
-    unmade: Mapping[str, Collection[str]] | None = None,
+    excluded: Collection[str] = (),
+    bounded: Mapping[str, int] | None = None,
+    failed: Mapping[str, Collection[str]] | None = None,
     by_own_topics: bool = False,
 ) -> MeasureValues:
     """Return the values of a measure over the topics that every run has to answer.
@@ -110,35 +110,35 @@ def measure_values(
 
     Args:
         cells: run -> topic -> value.
-        left_open: topic -> the number of missing judgements that could change any value there.
-        unmade: run -> topics whose answer is missing through a failure of nuggetjudge itself.
+        bounded: topic -> the number of missing judgements that could change any value there.
+        failed: run -> topics whose answer is missing through a failure of nuggetjudge itself.
         by_own_topics: a run's mean is over the topics for which it has values, in every measure.
     """
-    left_open, unmade = left_open or {}, unmade or {}
+    bounded, failed = bounded or {}, failed or {}
     within = find_range(measure, (v for of_run in cells.values() for v in of_run.values()))
     of_run = {run_id: dict(by_topic) for run_id, by_topic in cells.items()}
-    for run_id, of_topics in unmade.items():
+    for run_id, of_topics in failed.items():
         by_topic = of_run.setdefault(run_id, {})
         for topic in of_topics:
-            if topic not in left_out:
-                by_topic.setdefault(topic, not_made(within))
+            if topic not in excluded:
+                by_topic.setdefault(topic, make_failed(within))
     for by_topic in of_run.values():
-        for topic in by_topic.keys() & left_open.keys():
-            by_topic[topic] = by_topic[topic].widen(within, left_open[topic])
+        for topic in by_topic.keys() & bounded.keys():
+            by_topic[topic] = by_topic[topic].widen(within, bounded[topic])
     on_topic: dict[str, list[Value]] = {}
     for by_topic in of_run.values():
         for topic, value in by_topic.items():
             on_topic.setdefault(topic, []).append(value)
     undefined = {topic for topic, values in on_topic.items() if all(v.is_undefined for v in values)}
-    wanted = set(topics).difference(undefined, left_out)
+    wanted = set(topics).difference(undefined, excluded)
     absent = {}
-    for topic in wanted & (on_topic.keys() | left_open.keys()):
+    for topic in wanted & (on_topic.keys() | bounded.keys()):
         values = on_topic.get(topic, [])
         is_known = any(v.value is not None for v in values)
-        if topic in left_open or not is_known:
+        if topic in bounded or not is_known:
             seems_undefined = not is_known and any(v.is_undefined for v in values)
-            value = not_made(within, None if seems_undefined else 0.0)
-            absent[topic] = value.widen(within, max(0, left_open.get(topic, 0) - 1))
+            value = make_failed(within, None if seems_undefined else 0.0)
+            absent[topic] = value.widen(within, max(0, bounded.get(topic, 0) - 1))
     is_of_own = by_own_topics or is_of_answered(measure)
     return MeasureValues(of_run, wanted, is_of_own, absent)
 
@@ -172,22 +172,22 @@ class Scoreboard:
         self._by_own_topics = by_own_topics
         self._topics = list(dict.fromkeys(topics)) if topics is not None else None
         self._cells: dict[str, dict[str, dict[str, Value]]] = {}
-        self._left_out: dict[str | None, set[str]] = {}  # by measure; None: from all
-        self._left_open: dict[str | None, dict[str, int]] = {}
-        self._unmade: dict[str, set[str]] = {}  # topics by run
+        self._excluded: dict[str | None, set[str]] = {}  # by measure; None: from all
+        self._bounded: dict[str | None, dict[str, int]] = {}
+        self._failed: dict[str, set[str]] = {}  # topics by run
         self._expected: list[Sequence[str]] = []
         self._ready: list[ScoreRow] = []
 
-    def leave_out(self, measures: Collection[str] | None, topics: Collection[str]) -> None:
+    def exclude(self, measures: Collection[str] | None, topics: Collection[str]) -> None:
         """Exclude topics on which measures are undefined, such as those without nuggets.
 
         Args:
             measures: None: all.
         """
         for measure in (None,) if measures is None else measures:
-            self._left_out.setdefault(measure, set()).update(topics)
+            self._excluded.setdefault(measure, set()).update(topics)
 
-    def leave_open(self, measures: Collection[str] | None, topics: Mapping[str, int]) -> None:
+    def bound(self, measures: Collection[str] | None, topics: Mapping[str, int]) -> None:
         """Mark topics with missing judgements that could change any value of these measures.
 
         These are, for example, judgements of passages that nuggets are made from. Values stay, with
@@ -198,9 +198,9 @@ class Scoreboard:
             topics: the number of such judgements by topic, beside those that its values lack.
         """
         for measure in (None,) if measures is None else measures:
-            self._left_open.setdefault(measure, {}).update(topics)
+            self._bounded.setdefault(measure, {}).update(topics)
 
-    def leave_unmade(self, cells: Iterable[tuple[str, str]], measures: Sequence[str] = ()) -> None:
+    def mark_failed(self, cells: Iterable[tuple[str, str]], measures: Sequence[str] = ()) -> None:
         """Mark (run, topic) of answers that are missing through a failure of nuggetjudge itself.
 
         They are not judged in any measure: no value, not in the mean, with the widest bounds.
@@ -209,7 +209,7 @@ class Scoreboard:
             measures: of one program; they have rows even if nothing at all was made.
         """
         for run_id, topic_id in cells:
-            self._unmade.setdefault(run_id, set()).add(topic_id)
+            self._failed.setdefault(run_id, set()).add(topic_id)
         self._expected.append(measures)
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
@@ -230,16 +230,16 @@ class Scoreboard:
         yield from self._ready
         topics = self._topics
         if topics is None:
-            answered = (*self._cells.values(), *self._unmade.values())
+            answered = (*self._cells.values(), *self._failed.values())
             topics = sorted({topic for of_run in answered for topic in of_run})
         measures = dict.fromkeys(
             name for cells in self._cells.values() for values in cells.values() for name in values
         )
-        for expected in self._expected if self._unmade else ():
+        for expected in self._expected if self._failed else ():
             if not measures.keys() & set(expected):
                 measures |= dict.fromkeys(expected)
         by_measure = {measure: self._values(measure, topics) for measure in measures}
-        for run_id in sorted({*self._cells, *self._unmade}):
+        for run_id in sorted({*self._cells, *self._failed}):
             for measure, values in by_measure.items():
                 of_topic = values.of_run.get(run_id, {})
                 for topic_id in topics:
@@ -254,18 +254,18 @@ class Scoreboard:
             run_id: {t: values[measure] for t, values in of_run.items() if measure in values}
             for run_id, of_run in self._cells.items()
         }
-        left_out: set[str] = set()
-        left_open: dict[str, int] = {}
+        excluded: set[str] = set()
+        bounded: dict[str, int] = {}
         for name in (None, measure):
-            left_out |= self._left_out.get(name, set())
-            left_open |= self._left_open.get(name, {})
+            excluded |= self._excluded.get(name, set())
+            bounded |= self._bounded.get(name, {})
         return measure_values(
             measure,
             cells,
             topics,
-            left_out=left_out,
-            left_open=left_open,
-            unmade=self._unmade,
+            excluded=excluded,
+            bounded=bounded,
+            failed=self._failed,
             by_own_topics=self._by_own_topics,
         )
 

@@ -166,7 +166,7 @@ class Support(Program):
             )
             verdicts = [[c.label for c in s.citations] for s in row.sentences]
             board.add(row.run_id, row.topic_id, _of_asked(support_scores(verdicts), every))
-        board.leave_unmade((), list(_of_asked(support_scores([]), every)))
+        board.mark_failed((), list(_of_asked(support_scores([]), every)))
         for row in read_support(path, Problems(), folder.where) if is_expected else ():
             board.add(row.run_id, row.topic_id, _of_asked(_compute_expected(row), every))
 

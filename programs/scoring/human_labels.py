@@ -16,7 +16,7 @@ from ...records.tables.label_rows import is_table, label_lines
 from ...records.topics import read_topics
 from ..inputs import nearest
 from ..protocols.judged_files import are_ordered, find_file_scale, find_judged_file
-from ..protocols.judged_items import ALL, JudgedItems, equal_items, with_unmade
+from ..protocols.judged_items import ALL, JudgedItems, add_failed, equal_items
 from ..protocols.program import Folder
 from ..protocols.table import programs
 
@@ -46,7 +46,7 @@ def _by_program(folder: Folder, file: Path) -> JudgedItems | None:
     for program in programs():
         if program.file_kind == written if written else program.judged == file.name:
             items = program.items(folder)
-            return None if items is None else with_unmade(items, folder.not_made)
+            return None if items is None else add_failed(items, folder.failed)
     return None
 
 

@@ -39,7 +39,7 @@ def score_path(
     folder = Folder(path, problems, topics=wanted, where=where)
     board = Scoreboard(folder.topics)
     board.ensure_runs(folder.data.get("run_ids", ()))
-    board.leave_unmade(folder.not_made)
+    board.mark_failed(folder.failed)
     for program in find_tasks(folder):
         program.score(folder, board)
     problems.raise_errors()

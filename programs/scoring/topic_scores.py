@@ -95,7 +95,7 @@ def scores_by_topic(
         }
         undefined = {row.topic_id for row in cells} - defined
         for program in ran:
-            undefined |= set(program.left_out(measure, folder))
+            undefined |= set(program.excluded(measure, folder))
         every = topics or list(dict.fromkeys(row.topic_id for row in cells))
         if measure.partition("@")[0] in COVERAGE_MEASURES:  # other topics have no sub-questions
             every = list(dict.fromkeys(row.topic_id for row in cells))

@@ -20,7 +20,7 @@ from typing import IO, Any, TypeVar
 
 import orjson
 
-from ..judgements import NOT_MADE, Reason, is_evidence, read_evidence
+from ..judgements import FAILED, OLD_FAILED, Reason, is_evidence, read_evidence, read_failure
 from .lines import has_lines, json_records, line_starts, parse_json
 from .problems import InputError, Problems
 
@@ -211,14 +211,14 @@ class Line:
             self.keep("evidence", f"field {self.name('evidence')!r} is {show(written)}, {wanted}")
         return fields
 
-    def not_made(self) -> Reason | None:
+    def read_failure(self) -> Reason | None:
         """Why what stands here could not be made; None where it could. No such reason: an error."""
-        if (written := self.first(NOT_MADE)) is None:
+        if (written := self.first(FAILED, OLD_FAILED)) is None:
             return None
         try:
-            return Reason(written[1])
+            return read_failure(written[1])
         except ValueError:
-            self.bad(NOT_MADE, written[1], f"a reason: {', '.join(Reason)}")
+            self.bad(written[0], written[1], f"a reason: {', '.join(Reason)}")
             return Reason.ERROR
 
     def missing(self, *fields: str) -> None:

@@ -273,7 +273,7 @@ def test_missing_answers_are_told_and_end_with_3(judge, data, tmp_path, rows_of)
         assert "g/unjudged.jsonl" in ran.err
         assert ran.out.splitlines()[-1].split()[:4] == ["bm25", "7", "of", "8"]
         answers = rows_of(tmp_path / "g" / "answers" / "bm25.jsonl")
-        assert [a["topic_id"] for a in answers if "not_made" not in a] == [
+        assert [a["topic_id"] for a in answers if "failed" not in a] == [
             topic for topic in TOPICS if topic != "t3"
         ]
         lenient = ["--set", "run.allow_missing=0.2", "--set", "run.offline=true"]

@@ -125,7 +125,7 @@ def test_what_was_answered_is_not_asked_again_but_what_failed_is(tmp_path):
     asking, second = asked(tmp_path, shaky, at_once=1)
     assert calls == [*QUESTIONS, "question 2"]
     assert asking.n_called == 1
-    assert [s.not_made for s in first] == ["", "", "error", "", "", ""]
+    assert [s.failed for s in first] == ["", "", "error", "", "", ""]
     assert [s.answer for s in second] == [rag(q)["answer"] for q in QUESTIONS]
     assert second[0].contexts == first[0].contexts
     assert [orjson.loads(line)["answer"] for line in file.read_bytes().splitlines()][-1].endswith(

@@ -87,7 +87,7 @@ def test_a_judge_labels_each_sample_by_the_fields_that_it_reads():
     given = [
         {"claim": "The moon makes tides.", "source": "The moon makes the tides rise."},
         {"claim": "Cheese makes tides.", "source": ["Boats", "sail."]},
-        {"claim": "x", "source": "y", "not_made": "refused"},
+        {"claim": "x", "source": "y", "failed": "refused"},
     ]
     result = nj.evaluate(given, GROUNDED, model="lexical")
     assert [row["label"] for row in result.judgements["labels"]] == ["yes", "no", None]
@@ -159,7 +159,7 @@ def test_systems_in_one_call_are_judged_by_nuggets_of_all_their_contexts():
 def test_a_frame_has_a_row_a_question_and_no_value_for_what_was_not_judged():
     pytest.importorskip("pandas")
     rows = [{"id": "e", "question": "why", "answer": "x", "nuggets": ["x y"]}]
-    rows += [{"id": "n", "question": "how", "not_made": "error", "nuggets": ["x y"]}]
+    rows += [{"id": "n", "question": "how", "failed": "error", "nuggets": ["x y"]}]
     frame = nj.evaluate(rows, "nuggets", model="lexical").frame(["V_strict"]).set_index("topic_id")
     assert frame.question.to_dict() == {"e": "why", "n": "how"}
     assert frame.V_strict.isna().to_dict() == {"e": False, "n": True}

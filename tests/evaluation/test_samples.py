@@ -77,7 +77,9 @@ def test_frames_are_samples_and_a_cell_without_a_value_is_not_there():
     assert other.topic_id.startswith("what-are-tides-")
     frame.loc[1, "answer"] = None
     one, other = read_samples(frame)
-    assert (one.not_made, other.not_made, other.is_empty) == ("", "error", True)
+    assert (one.failed, other.failed, other.is_empty) == ("", "error", True)
+    for name in ("failed", "not_made"):  # not_made: of earlier versions
+        assert make_sample({"question": "q", name: "refused"}, 0).failed == "refused"
 
 
 def test_one_id_with_two_texts_is_two_passages_and_citations_follow(tmp_path):
@@ -160,7 +162,7 @@ def test_contexts_survive_a_csv_file(contexts):
         ({"answer": "x", "key_points": [""]}, r"key_points\[0\]: is '', wanted text"),
         ({"answer": "x", "id": "a b"}, r"samples\[3\]: id is 'a b', wanted an id without"),
         ({"answer": [{"text": "y", "citations": [1.5]}]}, r"answer\[0\]\.citations: 1\.5"),
-        ({"not_made": "tired"}, r"samples\[3\]: not_made is 'tired', wanted one of abstained"),
+        ({"failed": "tired"}, r"samples\[3\]: failed is 'tired', wanted one of abstained"),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, message):
@@ -223,7 +225,7 @@ def test_nuggets_given_as_texts_are_vital_and_their_importance_can_be_said():
 def test_an_empty_answer_is_judged_and_one_that_was_not_made_is_not():
     rows = [
         {"id": "e", "question": "q", "answer": "", "nuggets": ["tides turn"]},
-        {"id": "n", "question": "p", "not_made": "refused", "nuggets": ["tides turn"]},
+        {"id": "n", "question": "p", "failed": "refused", "nuggets": ["tides turn"]},
     ]
     result = nj.evaluate(rows, model="lexical")
     empty, lost = sorted(result.rows(["V_strict"]), key=lambda row: row.topic_id)

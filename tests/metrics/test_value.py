@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import nuggetjudge.metrics
 from nuggetjudge.metrics import Value, count_words, mean_over_topics, token_counter
-from nuggetjudge.metrics.answer_scores import IN_0_TO_1, not_made
+from nuggetjudge.metrics.answer_scores import IN_0_TO_1, make_failed
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_value_may_be_without_bounds_only_while_something_is_missing():
     length = Value(5.0, 0, 1, None, None)
     assert (length.is_unbounded, length.is_undefined) == (True, False)
     assert Value(None, 0, 0, None, None).is_undefined
-    assert not not_made().is_undefined
+    assert not make_failed().is_undefined
 
 
 def test_what_is_missing_beside_a_value_widens_it_and_is_counted():
@@ -47,7 +47,7 @@ def test_what_is_missing_beside_a_value_widens_it_and_is_counted():
     assert half.widen(IN_0_TO_1, 3) == Value(0.5, 2, 4, 0.0, 1.0)
     assert half.widen((0.3, 0.6), 0) == half  # never narrower
     assert half.widen(None, 1) == Value(0.5, 2, 2, None, None)
-    assert Value(None, 0, 0, None, None).widen(IN_0_TO_1, 1) == not_made()
+    assert Value(None, 0, 0, None, None).widen(IN_0_TO_1, 1) == make_failed()
 
 
 UNJUDGED = Value(None, n=0, n_unjudged=3, low=0.0, high=1.0)
@@ -89,7 +89,7 @@ def test_a_topic_where_the_measure_is_undefined_enters_neither():
 
 
 def test_a_topic_without_bounds_leaves_none_to_the_mean():
-    mean, n_topics = mean_over_topics({"t1": exact(9.0), "t2": not_made(None)}, None)
+    mean, n_topics = mean_over_topics({"t1": exact(9.0), "t2": make_failed(None)}, None)
     assert (mean, n_topics) == (Value(9.0, 1, 1, None, None), 1)
 
 

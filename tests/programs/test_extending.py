@@ -454,7 +454,7 @@ def test_an_answer_that_was_not_made_is_no_zero_of_its_measures(judge, tmp_path)
     names = [line.split("\t")[0] for line in (DEMO / "topics.tsv").read_text("utf-8").splitlines()]
     answer = [{"text": "It depends.", "citations": []}]
     lines = [{"run_id": "terse", "topic_id": name, "answer": answer} for name in names]
-    lines[0] |= {"answer": [], "not_made": "refused"}
+    lines[0] |= {"answer": [], "failed": "refused"}
     path = tmp_path / "terse.jsonl"
     write_rows(path, lines)
     given = ("--topics", DEMO / "topics.tsv", "--runs", path, "--model", "lexical")

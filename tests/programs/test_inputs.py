@@ -308,12 +308,12 @@ def test_two_files_that_rate_a_text_differently_are_an_error(data, tmp_path):
 
 
 def test_what_an_answer_that_was_not_made_names_is_its_context_all_the_same(data, tmp_path):
-    lost = {"answer": [], "not_made": "error"}
+    lost = {"answer": [], "failed": "error"}
     rows = [answer("a", "t1", **lost), answer("a", "t2", **lost, references=[])]
     write_rows(tmp_path / "run.jsonl", rows)
     read = load_collection(data(), coverage=CoverageConfig(contexts="answers")).coverage
     assert read.rankings == {"a": {"t1": ("p1", "p2")}}
-    assert read.not_made == {("a", "t2"): "error"}
+    assert read.failed == {("a", "t2"): "error"}
 
 
 @pytest.mark.parametrize(

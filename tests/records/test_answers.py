@@ -279,17 +279,19 @@ def test_the_45_real_runs_have_the_published_sentences_and_citations(shared_data
 
 @pytest.mark.parametrize("layout", [RAG_2024, RAG_2025, REPORT], ids=["2024", "2025", "report"])
 def test_an_answer_that_was_not_made_is_none_and_says_why(layout, write, problems):
-    lost = one(write({**layout, "not_made": "refused"}), problems)
-    kept = one(write(layout), problems)
-    assert (lost.not_made, lost.sentences) == ("refused", ())
+    lost = one(write({**layout, "failed": "refused"}), problems)
+    assert one(write({**layout, "not_made": "refused"}), problems) == lost  # of earlier versions
+    assert one(write({**layout, "failed": True}), problems).failed == "error"
+    kept = one(write({**layout, "failed": False}), problems)
+    assert (lost.failed, lost.sentences) == ("refused", ())
     assert (lost.run_id, lost.topic_id, lost.references) == (
         kept.run_id, kept.topic_id, kept.references
     )  # fmt: skip
-    assert kept.not_made is None
+    assert kept.failed is None
 
 
 def test_a_reason_that_is_none_is_an_error(write, problems, kinds):
-    list(read_answers(write({**RAG_2024, "not_made": "rain"}), problems))
+    list(read_answers(write({**RAG_2024, "failed": "rain"}), problems))
     assert kinds() == [(1, "bad_field", "error")]
 
 

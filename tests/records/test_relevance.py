@@ -242,20 +242,22 @@ def test_what_the_layout_cannot_carry_is_refused_before_anything_is_written(
 
 
 def test_a_ranking_that_was_not_made_says_why_in_a_run_that_other_tools_read(write, problems):
-    lost = Ranking(run_id="x", topic_id="13", passage_ids=(), not_made="refused")
+    lost = Ranking(run_id="x", topic_id="13", passage_ids=(), failed="refused")
     text = written(run("a", "b"), lost)
-    assert text.splitlines()[2] == "13 Q0 not-made:refused 1 1.0 x"
+    assert text.splitlines()[2] == "13 Q0 failed:refused 1 1.0 x"
     path = write(*text.splitlines())
     rankings_read = read_trec_run(path, problems)
-    assert (rankings_read["12"].not_made, rankings_read["13"].not_made) == (None, "refused")
+    assert (rankings_read["12"].failed, rankings_read["13"].failed) == (None, "refused")
     assert rankings_read["13"].passage_ids == ()
     assert not list(problems)
     [other] = [row for row in ir_measures.read_trec_run(str(path)) if row.query_id == "13"]
-    assert other.doc_id == "not-made:refused"
+    assert other.doc_id == "failed:refused"
+    old = write(*(line.replace("failed:", "not-made:") for line in text.splitlines()))
+    assert read_trec_run(old, problems) == rankings_read
 
 
 @pytest.mark.parametrize(
-    "lines", [("13 Q0 not-made:rain 1 1 x",), ("13 Q0 a 1 2 x", "13 Q0 not-made:error 2 1 x")]
+    "lines", [("13 Q0 failed:rain 1 1 x",), ("13 Q0 a 1 2 x", "13 Q0 failed:error 2 1 x")]
 )
 def test_a_reason_that_is_none_or_beside_passages_is_an_error(lines, write, problems, kinds):
     read_trec_run(write(*lines), problems)

@@ -58,7 +58,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
         settings = {"program": names, "data": data, "support": {"citations": "all"}}
         config = Config.model_validate({**settings, "run": {"out": made}})
         topics = theirs.list_judged_topics()
-        of_data = {"topic_ids": topics, "run_ids": list(theirs.runs), "not_made": []}
+        of_data = {"topic_ids": topics, "run_ids": list(theirs.runs), "failed": []}
         of_config = config.model_dump(mode="json", by_alias=True)
         taken = [path for kind, paths in tool.files.items() if kind in read for path in paths]
         hashes = {str(path): hash_file(path) for path in taken}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....programs.protocols.nuggets import ASSIGNMENTS, BANKS, LEFT_OUT
+from ....programs.protocols.nuggets import ASSIGNMENTS, BANKS, EXCLUDED
 from ....programs.protocols.relevance import FILE as RELEVANCE
 from ....programs.protocols.support import FILE as SUPPORT
 from ....records.judgements import Reason, Unjudged
@@ -38,7 +38,7 @@ def take_nuggets(theirs: ToolFiles) -> None:
     if banks:
         theirs.results.write(BANKS, map(bank_row, banks.values()))
     theirs.queries |= {topic: bank.query for topic, bank in banks.items()}
-    theirs.late_notes[LEFT_OUT] = lambda: [
+    theirs.late_notes[EXCLUDED] = lambda: [
         topic for topic in theirs.list_judged_topics() if topic not in theirs.queries
     ]
 

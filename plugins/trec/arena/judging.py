@@ -33,7 +33,7 @@ def make_field(collection: Data) -> Field:
     """Who can meet whom, and where. An answer without text is none."""
     answered = {(a.run_id, a.topic_id) for a in collection.answers() if a.text.strip()}
     cells = {(run, topic) for topic in collection.topics for run in collection.run_ids}
-    absent = cells - answered - collection.not_made.keys()
+    absent = cells - answered - collection.failed.keys()
     return Field(list(collection.topics), collection.run_ids, absent=absent)
 
 
@@ -108,7 +108,7 @@ async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting,
 def _texts(collection: Data, topic_id: str) -> dict[str, str | Reason]:
     """By run its answer to a topic, or why we failed to make it; one that gave none is not here."""
     texts: dict[str, str | Reason] = {
-        run: why for (run, topic), why in collection.not_made.items() if topic == topic_id
+        run: why for (run, topic), why in collection.failed.items() if topic == topic_id
     }
     for answer, _ in collection.read_cited_answers(topic_id):
         if answer.text.strip():

@@ -119,7 +119,7 @@ class Arena(Program):
         of_cells = topic_values(battles)
         for (run_id, topic_id), values in of_cells.items():
             board.add(run_id, topic_id, values)
-        board.leave_unmade((), (WIN_RATE, TIES, SPLITS))
+        board.mark_failed((), (WIN_RATE, TIES, SPLITS))
         if not battles:
             return
         n_lost = sum(

@@ -33,7 +33,7 @@ from ....programs.protocols.program import (
     Texts,
     need_answers,
 )
-from ....programs.protocols.reference_items import leave_out, read_reference_texts
+from ....programs.protocols.reference_items import exclude, read_reference_texts
 from ....programs.protocols.scoreboard import OVER_LENGTH, Scoreboard
 from ....programs.protocols.support import FILE as SUPPORT_FILE
 from ....programs.protocols.support import Support, labels_in
@@ -65,7 +65,7 @@ from .scores import (
     sentence_support,
 )
 
-LEFT_OUT = "topics_without_question_list"  # key of the manifest
+EXCLUDED = "topics_without_question_list"  # key of the manifest
 KEY = ("topic_id", "run_id", "question_id")
 _OF_QUESTIONS = (*QUESTION_MEASURES, F1)
 
@@ -95,7 +95,7 @@ class Argue(Program):
         },
     )
     stages = (STAGE, "support")
-    notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: []}
+    notes: ClassVar[Mapping[str, Any]] = {EXCLUDED: []}
     meanings: ClassVar[Meanings] = {
         COVERAGE: Meaning(
             "Share of the listed questions that sentences with supporting citations answer.",
@@ -120,7 +120,7 @@ class Argue(Program):
         OVER_LENGTH: Meaning("Share of the reports that are longer than allowed.", True),
     }
     shown = tuple(meanings)
-    without, of_points = LEFT_OUT, _OF_QUESTIONS
+    without, of_points = EXCLUDED, _OF_QUESTIONS
     reads = ("request", "accepted", "report")
 
     def measures(self, config: Config) -> Names[str]:
@@ -148,7 +148,7 @@ class Argue(Program):
         }
         where = next(iter(getattr(config.data, NAME)), "question lists")
         why = "questions, it is left out of their scores"
-        leave_out(run, LEFT_OUT, lists, "no_questions", why, where)
+        exclude(run, EXCLUDED, lists, "no_questions", why, where)
         await judge_answers(run, lists, labels_in(run.results.folder / f"{SUPPORT_FILE}.part"))
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
@@ -167,8 +167,8 @@ class Argue(Program):
             )
             support = supported.get(at, sentence_support(()))
             board.add(*at, {**scores, F1: report_f1(scores[COVERAGE], support)})
-        board.leave_unmade((), (*_OF_QUESTIONS, SENTENCES, OVER_LENGTH))
-        board.leave_out(_OF_QUESTIONS, folder.notes.get(LEFT_OUT, ()))
+        board.mark_failed((), (*_OF_QUESTIONS, SENTENCES, OVER_LENGTH))
+        board.exclude(_OF_QUESTIONS, folder.notes.get(EXCLUDED, ()))
 
     def scale(self, folder: Path) -> ItemScale:
         """See Program."""
@@ -188,7 +188,7 @@ class Argue(Program):
             ((row.topic_id, row.run_id, row.question_id), row.run_id, row.label, None)
             for row in read_answered(folder.need(ANSWERED), folder.problems)
         ]
-        counted = folder.list_counted((cell[0] for cell, *_ in cells), LEFT_OUT)
+        counted = folder.list_counted((cell[0] for cell, *_ in cells), EXCLUDED)
         return equal_items(cells, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:

@@ -71,16 +71,16 @@ async def grade_answers(run: Run, rubrics: Rubrics, file: str) -> list[tuple[str
     points = {t: None if rubric is None else rubric.criteria for t, rubric in rubrics.items()}
     kinds = [criterion.kind for criteria in points.values() for criterion in criteria or ()]
     looks = [_look(kind) for kind in GRADERS if kind in kinds]
-    unmade: list[tuple[str, str]] = []
+    failed: list[tuple[str, str]] = []
     count_name = "answers without text (meet no criterion)"
     async with look_for(run, points, looks, "not_met", count_name) as answers:
         with run.results.open(file) as rows:
             for answer, verdicts in answers:
                 if verdicts is None:
-                    unmade.append((answer.run_id, answer.topic_id))
+                    failed.append((answer.run_id, answer.topic_id))
                 for one, verdict in zip(points[answer.topic_id] or (), verdicts or (), strict=True):
                     rows.write(_row(answer, one, verdict))
-    return unmade
+    return failed
 
 
 def _look(kind: CriterionKind) -> Look[Criterion]:

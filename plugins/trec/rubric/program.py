@@ -35,7 +35,7 @@ from ....programs.protocols.program import (
 from ....programs.protocols.reference_items import (
     check_questions,
     check_topics,
-    leave_out,
+    exclude,
     read_reference_texts,
 )
 from ....programs.protocols.scoreboard import Scoreboard
@@ -67,9 +67,9 @@ GIVEN = "rubrics"  # in `data:`
 CRITERION, FAULT = "criterion", "fault"  # a fault is a criterion with a weight below 0
 # Keys of the manifest: topics without a rubric; those whose rubric could not be made, and (run,
 # topic) of the answers to them.
-LEFT_OUT, UNMADE_TOPICS, UNMADE = (
+EXCLUDED, FAILED_TOPICS, FAILED = (
     "topics_without_rubric",
-    "topics_with_unmade_rubric",
+    "topics_with_failed_rubric",
     "cells_without_rubric",
 )
 
@@ -107,7 +107,7 @@ class RubricGrading(Program):
     )
     stages = (*STAGES.values(), "rubrics")
     makes: ClassVar[Mapping[str, str]] = {GIVEN: RUBRICS}
-    notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
+    notes: ClassVar[Mapping[str, Any]] = {EXCLUDED: [], FAILED_TOPICS: [], FAILED: []}
     meanings: ClassVar[Meanings] = {
         "rubric": Meaning(
             "What an answer earns of its rubric's weights above 0, penalties taken off, "
@@ -128,7 +128,7 @@ class RubricGrading(Program):
         "ragdoll": "Write rubrics and graded answers.",
         "researchrubrics": "Write rubrics, and the verdicts of each run, as ResearchRubrics does.",
     }
-    without, of_points = LEFT_OUT, MEASURES
+    without, of_points = EXCLUDED, MEASURES
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -159,9 +159,9 @@ class RubricGrading(Program):
         results.write(RUBRICS, map(rubric_row, filter(None, rubrics.values())))
         rubrics = {t: r for t, r in rubrics.items() if r is None or r.worth}
         why = "rubric with a weight above 0, it is left out"
-        leave_out(run, LEFT_OUT, rubrics, "no_rubric", why, _source(run.config))
-        results.notes[UNMADE_TOPICS] = [t for t, rubric in rubrics.items() if rubric is None]
-        results.notes[UNMADE] = await grade_answers(run, rubrics, VERDICTS)
+        exclude(run, EXCLUDED, rubrics, "no_rubric", why, _source(run.config))
+        results.notes[FAILED_TOPICS] = [t for t, rubric in rubrics.items() if rubric is None]
+        results.notes[FAILED] = await grade_answers(run, rubrics, VERDICTS)
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
@@ -171,9 +171,9 @@ class RubricGrading(Program):
         measures = list_measures(cells, may_have_penalties=is_signed)
         for cell in cells:
             board.add(cell.run_id, cell.topic_id, cell.values(measures))
-        board.leave_unmade(folder.notes.get(UNMADE, ()), measures)
-        board.leave_open(measures, dict.fromkeys(folder.notes.get(UNMADE_TOPICS, ()), 0))
-        board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
+        board.mark_failed(folder.notes.get(FAILED, ()), measures)
+        board.bound(measures, dict.fromkeys(folder.notes.get(FAILED_TOPICS, ()), 0))
+        board.exclude(MEASURES, folder.notes.get(EXCLUDED, ()))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
@@ -204,10 +204,10 @@ class RubricGrading(Program):
                 share = max(one.weight, 0.0) / worth if worth else 0.0
                 collected.add(name, one.run_id, one.label, one.probabilities, {"worth": share})
             collected.topics[cell.topic_id] = None
-        for run_id, topic_id in folder.notes.get(UNMADE, ()):
+        for run_id, topic_id in folder.notes.get(FAILED, ()):
             collected.topics[topic_id] = None
             collected.add((topic_id, run_id, ""), run_id, None, None, {"worth": 1.0})
-        counted = {"worth": folder.list_counted(collected.topics, LEFT_OUT)}
+        counted = {"worth": folder.list_counted(collected.topics, EXCLUDED)}
         families = dict.fromkeys(gains, "worth")
         return collected.items(
             "rubric", CRITERION_KIND.labels, CRITERION_KIND.key, families, gains, counted
@@ -246,7 +246,7 @@ def _source(config: Config) -> Path | str:
 
 def _may_have_penalties(cells: Sequence[RubricCell], folder: Folder) -> bool:
     """Whether a weight is below 0, or a rubric that could not be made might have one."""
-    return has_penalties(cells) or bool(folder.notes.get(UNMADE_TOPICS))
+    return has_penalties(cells) or bool(folder.notes.get(FAILED_TOPICS))
 
 
 def _alike(rubric: Rubric, kind: str) -> Rubric:

@@ -32,8 +32,8 @@ def answer_text(
         passages: print the texts of cited passages too.
     """
     parts = [wrap(f"{view.run_id}, topic {view.topic_id}"), wrap(view.question)]
-    if view.not_made:
-        why = f"This answer could not be made ({view.not_made}): it is not judged, and no 0."
+    if view.failed:
+        why = f"This answer could not be made ({view.failed}): it is not judged, and no 0."
         return "".join([*parts, "\n", wrap(why)])
     parts += ["\n", *_scores(view.score_rows), write_overlap_note(word_overlap)]
     if any(each.score is not None for each in view.judged):

@@ -256,8 +256,8 @@ def _point(point: Summary) -> str:
 
 
 def _state(row: Summary) -> str:
-    if row["not_made"]:
-        return f"(not made: {row['not_made']}) "
+    if row["failed"]:
+        return f"(not made: {row['failed']}) "
     return "" if row["is_answered"] else "(no answer) "
 
 

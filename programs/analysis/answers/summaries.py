@@ -168,7 +168,7 @@ def _topic_of_run(
         "topic_id": of_topic.topic_id,
         "question": of_topic.question,
         "is_answered": run in of_topic.scores,
-        "not_made": of_topic.not_made.get(run),
+        "failed": of_topic.failed.get(run),
         "value": of_topic.value(run, by) if by is not None else None,
         "rank": of_topic.rank(run, by, runs) if by is not None else None,
         **_figures(of_topic.scores.get(run, {}), by, _RESTS_ON),
@@ -240,7 +240,7 @@ class TopicAnswers:
     standing: dict[str, dict[tuple[str, str], Standing]] = field(default_factory=dict)
     counts: dict[str, dict[str, Counter[str | None]]] = field(default_factory=dict)
     scores: dict[str, dict[str, ScoreRow]] = field(default_factory=dict)
-    not_made: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
     is_by_own_topics: Callable[[str], bool] = lambda measure: False
 
     @property
@@ -267,8 +267,8 @@ class TopicAnswers:
         """Count one more answer."""
         self.question = self.question or view.question
         self.scores[view.run_id] = {row.measure: row for row in view.score_rows}
-        if view.not_made:
-            self.not_made[view.run_id] = view.not_made
+        if view.failed:
+            self.failed[view.run_id] = view.failed
         for judged in view.judged:
             if not judged.is_point:
                 of_run = self.counts.setdefault(view.run_id, {})

@@ -120,7 +120,7 @@ class AnswerView:
         sentences: () where the text is not known. is_split: whether they are the sentences; else
             the text, of which only the results know, stands there as one, without citations.
         length: words. score_rows: its values, each with what it rests on.
-        not_made: why nuggetjudge itself failed to make the answer; "": it did not fail.
+        failed: why nuggetjudge itself failed to make the answer; "": it did not fail.
     """
 
     run_id: str
@@ -130,12 +130,12 @@ class AnswerView:
     judged: tuple[Judged, ...]
     length: int | None
     score_rows: tuple[ScoreRow, ...] = field(default=(), repr=False)
-    not_made: str = ""
+    failed: str = ""
     is_split: bool = True
 
     def as_row(self) -> dict[str, Any]:
         """Ready for JSON."""
-        names = ("run_id", "topic_id", "question", "length", "not_made", "is_split")
+        names = ("run_id", "topic_id", "question", "length", "failed", "is_split")
         return {
             **{name: getattr(self, name) for name in names},
             "scores": [score_row(row) for row in self.score_rows],
@@ -227,10 +227,10 @@ def _of_topic(
     rows: dict[str, list[ScoreRow]] = {}
     for _, row in score_rows(lines(SCORES)):
         rows.setdefault(row.run_id, []).append(row)
-    not_made = {run: why for run, at, why in about.data.get("not_made", ()) if at == topic_id}
+    failed = {run: why for run, at, why in about.data.get("failed", ()) if at == topic_id}
     in_results = _InResults(programs, lines)
     for run in about.data.get("run_ids", ()):
-        if only not in (None, run) or not (run in judged or run in not_made):
+        if only not in (None, run) or not (run in judged or run in failed):
             continue
         answer = written.get(run) or (in_results.answer(run) if texts.is_whole else NOTHING)
         yield AnswerView(
@@ -241,7 +241,7 @@ def _of_topic(
             (*judged.get(run, ()), *missing.others()),
             count_words(answer.text) if answer.text else _length(rows.get(run, ())),
             tuple(rows.get(run, ())),
-            not_made.get(run, ""),
+            failed.get(run, ""),
             run in written,
         )
 

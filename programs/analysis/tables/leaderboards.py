@@ -17,14 +17,14 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def make_leaderboard_table(
-    board: Leaderboard, judge: str = "", *, has_all: bool = False, names_left_out: bool = True
+    board: Leaderboard, judge: str = "", *, has_all: bool = False, names_excluded: bool = True
 ) -> Table:
     """The table of one leaderboard.
 
     Args:
         judge: who judged, for the title's line.
         has_all: whether a terminal shows measures that it has no room for in a table below.
-        names_left_out: whether it names those that it leaves out.
+        names_excluded: whether it names those that it leaves out.
     """
     first, *others = board.measures
     estimates = [_estimate(line, first) for line in board.lines]
@@ -60,7 +60,7 @@ def make_leaderboard_table(
     title = f"{board.title}   {first}: {about[:1].lower()}{about[1:]}".strip()
     aside = ", ".join(text for text in (_topics(board), judge) if text)
     notes = list(_notes(board))
-    return Table(title, columns, rows, aside, _rule(board), notes, has_all, names_left_out)
+    return Table(title, columns, rows, aside, _rule(board), notes, has_all, names_excluded)
 
 
 def name_judges(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from ....metrics.length import token_counter
-from ....records.judgements import NOT_MADE
+from ....records.judgements import FAILED, OLD_FAILED
 from ....records.questions import (
     answer_id,
     question_set_row,
@@ -123,7 +123,7 @@ def write_coverage(data: CoverageData, settings: CoverageConfig, results: Result
         for run_id, topic_id, ids in _contexts(data):
             context = {"run_id": run_id, "topic_id": topic_id, "passage_ids": ids}
             tokens = None if ids is None else [data.tokens.get(name) for name in ids]
-            lost = {NOT_MADE: True} if (run_id, topic_id) in data.no_context else {}
+            lost = {FAILED: True} if (run_id, topic_id) in data.no_context else {}
             rows.write({**context, "tokens": tokens, **lost})
     with results.open(REPORTS) as rows:
         for topic_id in data.questions:
@@ -180,10 +180,10 @@ def read_coverage(folder: Folder) -> tuple[CoverageData, CoverageConfig]:
         rankings = data.rankings.setdefault(run_id, {})
         if line.row.get("passage_ids") is not None:
             rankings[topic_id] = _ids(line, data.tokens)
-        elif line.row.get(NOT_MADE):
+        elif line.row.get(FAILED) or line.row.get(OLD_FAILED):
             data.no_context.add((run_id, topic_id))
     data.unasked = unasked
-    data.no_report = set(folder.not_made)
+    data.no_report = set(folder.failed)
     data.reports.update((run_id, {}) for run_id in folder.data.get("run_ids", ()))
     for line in read_lines(folder.need(REPORTS), problems):
         if (name := line.optional_id("report_id")) is not None:

@@ -133,7 +133,7 @@ class Coverage(Program):
         is_research = inputs.questions is None and config.questions.method == "research"
         if is_research:
             check_research(config)
-        n_answers = collection.n_answers + len(collection.not_made)
+        n_answers = collection.n_answers + len(collection.failed)
         if inputs.questions is None and not (inputs.reports or is_research):
             what = "name them (data.questions) or reports to make them from"
             raise InputError(f"coverage needs sub-questions: {what} (data.reference)")
@@ -169,7 +169,7 @@ class Coverage(Program):
         run.results.notes[UNASKED] = unasked
         data = CoverageData(questions, {t: dict(inputs.ratings.get(t, {})) for t in questions})
         data.unasked = unasked
-        data.no_context, data.no_report = set(inputs.not_made), set(collection.not_made)
+        data.no_context, data.no_report = set(inputs.failed), set(collection.failed)
         texts = CoverageTexts(collection, data)
 
         with ExitStack() as files:

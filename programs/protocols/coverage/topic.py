@@ -275,8 +275,8 @@ def coverage_rows(
     context_board(contexts, data, [at_k.get(name, name) for name in CONTEXT_MEASURES])
     report_board(reports, data, REPORT_MEASURES)
     if data.rankings:
-        contexts.leave_unmade((ORACLE_CONTEXT, topic) for topic in data.unasked)
-    reports.leave_unmade((ORACLE_REPORT, topic) for topic in data.unasked)
+        contexts.mark_failed((ORACLE_CONTEXT, topic) for topic in data.unasked)
+    reports.mark_failed((ORACLE_REPORT, topic) for topic in data.unasked)
     has_reference = any(reference_id(topic) in texts for topic, texts in data.ratings.items())
     for topic_id in (topic for topic in wanted if topic in data.questions):
         view = TopicView(data, topic_id, settings)
@@ -308,25 +308,25 @@ def context_board(board: Scoreboard, data: CoverageData, measures: Sequence[str]
     With a context go passages that may be in the pool and in the ideal ranking, so that it leaves
     all of its topic open.
     """
-    board.leave_unmade(_find_unasked(data, data.rankings))
-    board.leave_unmade(data.no_context, measures)
-    board.leave_open(None, Counter(topic for _, topic in data.no_context))
-    board.leave_open(None, dict.fromkeys(data.unasked, 0))
+    board.mark_failed(_find_unasked(data, data.rankings))
+    board.mark_failed(data.no_context, measures)
+    board.bound(None, Counter(topic for _, topic in data.no_context))
+    board.bound(None, dict.fromkeys(data.unasked, 0))
 
 
 def report_board(board: Scoreboard, data: CoverageData, measures: Sequence[str]) -> None:
     """The same of a board of reports."""
-    board.leave_unmade(_find_unasked(data, data.reports))
-    board.leave_unmade(data.no_report, measures)
-    board.leave_open(None, dict.fromkeys(data.unasked, 0))
+    board.mark_failed(_find_unasked(data, data.reports))
+    board.mark_failed(data.no_report, measures)
+    board.bound(None, dict.fromkeys(data.unasked, 0))
 
 
 def topic_board(board: Scoreboard, view: TopicView) -> None:
     """Tell a board of a topic without an answerable question, or perhaps without one."""
     if not (view.answerable != 0).any():
-        board.leave_out(None, [view.topic_id])
+        board.exclude(None, [view.topic_id])
     elif not view.n_answerable:
-        board.leave_open(None, {view.topic_id: int(np.isnan(view.answerable).sum())})
+        board.bound(None, {view.topic_id: int(np.isnan(view.answerable).sum())})
 
 
 def _find_unasked(

@@ -372,7 +372,7 @@ def test_a_refusal_with_another_cause_is_not_taken_for_one_of_the_limit(open_gat
             ask(gateway)
         limits = [received.body.get("max_tokens") for received in server.requests]
         assert [limit is None for limit in limits] == [False, True]
-        assert not gateway.left_out
+        assert not gateway.omitted
 
 
 # --- a reply that repeats itself

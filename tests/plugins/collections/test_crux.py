@@ -143,7 +143,7 @@ def test_a_topic_that_the_judge_fails_on_is_left_out_whole_and_made_later(
     server.faults = no_kelp
     manifest = built(summaries)
     out = tmp_path / "out"
-    assert manifest["left_out"] == [
+    assert manifest["excluded"] == [
         {"topic_id": "kelp", "stage": "questions", "reason": "refused"}
     ]  # fmt: skip
     for name in BUILT_FILES:
@@ -159,7 +159,7 @@ def test_a_topic_that_the_judge_fails_on_is_left_out_whole_and_made_later(
 
     server.faults = None
     n = len(server.requests)
-    assert built(summaries)["left_out"] == []
+    assert built(summaries)["excluded"] == []
     later = [json.dumps(input_of(request.body)) for request in server.requests[n:]]
     assert later
     assert all("E5" in text or "F6" in text for text in later)
@@ -179,7 +179,7 @@ def test_a_rating_that_did_not_arrive_stays_missing_and_is_counted(
     server.faults = not_b2
     manifest = built(summaries)
     out, statistics = tmp_path / "out", manifest["statistics"]
-    assert manifest["left_out"] == []
+    assert manifest["excluded"] == []
     assert sum(manifest["unjudged"].values()) == statistics["ratings"]["missing"] == 1
     assert rows(out / "ratings.jsonl")[0]["rating"] == [4, code, 0, 0]
     assert statistics["undecided_questions"] == 1  # whether B2 is answerable hangs on this rating

@@ -160,7 +160,7 @@ def test_without_documents_it_ends_with_the_questions_and_goes_on_when_they_come
 ):
     first = built(seeds)
     out = tmp_path / "out"
-    assert first["left_out"] == []
+    assert first["excluded"] == []
     assert first["statistics"]["key_points"] is None
     assert {path.name for path in out.iterdir()}.isdisjoint(("keypoints.jsonl", SHEET))
     assert len(server.requests) == 3 + 2
@@ -196,7 +196,7 @@ def test_a_question_that_the_judge_fails_on_is_left_out_whole_and_made_later(
     server.faults = no_kelp
     manifest = built(seeds, documents)
     out = tmp_path / "out"
-    assert manifest["left_out"] == [{"topic_id": "kelp", "stage": stage, "reason": "refused"}]
+    assert manifest["excluded"] == [{"topic_id": "kelp", "stage": stage, "reason": "refused"}]
     for name in {*FILES, SHEET} - {"DATASHEET.md", "unjudged.jsonl", MANIFEST, UNVERIFIED}:
         if not (name == "question_scores.jsonl" and stage != "scores"):
             assert "kelp" not in (out / name).read_text(encoding="utf-8"), name
@@ -209,7 +209,7 @@ def test_a_question_that_the_judge_fails_on_is_left_out_whole_and_made_later(
 
     server.faults = None
     n = len(server.requests)
-    assert built(seeds, documents)["left_out"] == []
+    assert built(seeds, documents)["excluded"] == []
     later = asked_of(server, n)
     assert later
     assert all("E5" in asked["question"] for asked in later)
@@ -225,7 +225,7 @@ def test_new_questions_that_are_not_made_are_left_out_and_their_seed_stays(
         and "E5" in input_of(body)["question"] else None
     )  # fmt: skip
     manifest = built(seeds, **{"long2rag.evolve": 1})
-    assert manifest["left_out"] == [
+    assert manifest["excluded"] == [
         {"topic_id": "kelp-w", "stage": "evolution", "reason": "unparseable"}
     ]
     made = [row["id"] for row in read_rows(tmp_path / "out" / "topics.jsonl")]
@@ -235,7 +235,7 @@ def test_new_questions_that_are_not_made_are_left_out_and_their_seed_stays(
 def test_a_question_without_documents_is_left_out_where_others_have_some(built, seeds, tmp_path):
     path = write_documents(tmp_path / "docs.jsonl", {"kelp": ["E5"], "other": ["A1"]})
     manifest = built(seeds, path)
-    assert manifest["left_out"] == [
+    assert manifest["excluded"] == [
         {"topic_id": "tide", "stage": "documents", "reason": "none given"}
     ]
     assert manifest["problems"] == {"other_documents": 1}
@@ -245,7 +245,7 @@ def test_a_question_without_documents_is_left_out_where_others_have_some(built, 
 def test_a_question_whose_documents_hold_no_key_point_stays_without_one(built, seeds, tmp_path):
     path = write_documents(tmp_path / "docs.jsonl", {"kelp": ["nothing"], "tide": ["C3"]})
     manifest = built(seeds, path)
-    assert manifest["left_out"] == []
+    assert manifest["excluded"] == []
     assert points_of(tmp_path / "out") == {"tide": [], "kelp": []}
     assert not (tmp_path / "out" / SHEET).exists()
 

@@ -24,7 +24,7 @@ from nuggetjudge.plugins.report.packing import Column, Texts, bits_for, pack, un
 from nuggetjudge.plugins.report.page import bundle, island, write_packed_island, write_report
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.report.texts import (
-    LeftOut,
+    CutTexts,
     Wanted,
     in_answer,
     in_text,
@@ -271,7 +271,7 @@ def test_memory_does_not_grow_with_the_number_of_topics(tides, tmp_path):
         given = source(folder)
         given.scores  # noqa: B018
         tracemalloc.start()
-        packed = pack_texts(given, Wanted(), LeftOut())
+        packed = pack_texts(given, Wanted(), CutTexts())
         sizes = []
         for one in packed:
             sizes.append(len(one.packed))

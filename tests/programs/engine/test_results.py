@@ -278,8 +278,8 @@ def test_outcomes_are_counted_by_what_they_stand_for_and_the_missing_listed(tmp_
 def test_of_what_was_not_made_the_largest_share_is_missing_with_all_its_judgements(tmp_path):
     with Results(tmp_path, NAMES) as results:
         results.count_outcome("a", {"topic_id": "t"}, Judged({}), n=98)
-        results.not_made("answers", [({"topic_id": "u", "run_id": "a"}, Reason.ERROR)], 3)
-        results.not_made("rankings", [({"topic_id": "u"}, Reason.ERROR)], 9)
+        results.count_failed("answers", [({"topic_id": "u", "run_id": "a"}, Reason.ERROR)], 3)
+        results.count_failed("rankings", [({"topic_id": "u"}, Reason.ERROR)], 9)
         assert results.n_unjudged == {"answers": 1, "rankings": 1}
         assert results.share_missing == 1 / 4  # of the answers, and not 2 of 100
 

@@ -157,7 +157,7 @@ def test_comparisons_and_corrections_know_of_an_answer_that_was_not_made(folder)
         more = {"models.default": of_server(server), "run.cache": False}
         server.faults = lambda index, body: Refusal() if index == 0 else None
         part = judge_collection(config_of(folder, **more))
-    [[run, topic, _]] = part.manifest["data"]["not_made"]
+    [[run, topic, _]] = part.manifest["data"]["failed"]
     items = read_items(part.folder, "support", Problems())
     at = items.cells.index((topic, run, "", ""))
     assert (items.labels[at], items.runs[at]) == (None, "one")

@@ -183,12 +183,12 @@ def test_in_the_place_of_an_answer_that_was_not_made_stands_why_and_it_is_made_l
     manifest = made()
     out = tmp_path / "out"
     answers = read_answer_views(out)
-    assert {run: {t: a.not_made for t, a in of.items()} for run, of in answers.items()} == {
+    assert {run: {t: a.failed for t, a in of.items()} for run, of in answers.items()} == {
         run: {"tide": None, "kelp": "refused"} for run in RUNS
     }
     assert answers["bm25"]["kelp"].references == ("p4", "p3")
     lines = read_rows(out / "answers" / "bm25.jsonl")
-    assert (lines[1]["answer"], lines[1]["not_made"]) == ([], "refused")  # empty for other tools
+    assert (lines[1]["answer"], lines[1]["failed"]) == ([], "refused")  # empty for other tools
     assert manifest["unjudged_by_reason"] == {"refused": 2}
     assert manifest["share_missing"] == 0.5
     assert manifest["statistics"]["runs"]["dense"]["answers"] == 1

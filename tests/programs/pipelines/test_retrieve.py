@@ -310,7 +310,7 @@ def test_a_topic_that_missing_ratings_leave_without_a_size_is_no_topic_that_foun
     pipeline = ["bm25", {"cut": {"required": True}}]
     run, manifest = rankings(folder, pipeline, **more)
     [about] = manifest["runs"].values()
-    lost = about["topics_not_made"]
+    lost = about["failed_topics"]
     assert set(lost.values()) == {"incomplete"}
     assert not set(lost) & {*about["topics_without_passages"], *about["topics_cut_to_nothing"]}
     assert {topic: run[topic] for topic in lost} == {topic: [] for topic in lost}

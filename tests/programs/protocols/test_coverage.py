@@ -413,7 +413,7 @@ def test_contexts_as_long_as_required_have_the_widest_bounds_while_that_is_open(
 
 def test_a_context_that_was_not_made_opens_its_topic_for_all(files):
     folder = files()
-    (folder / "b.run").write_text("t Q0 not-made:error 1 1 b\n", encoding="utf-8")
+    (folder / "b.run").write_text("t Q0 failed:error 1 1 b\n", encoding="utf-8")
     result = judged(folder, "topics", "questions", "passages", "ratings", "retrieval")
     assert result.manifest["unjudged"] == {"contexts": 1}
     assert not result.is_complete

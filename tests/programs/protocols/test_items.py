@@ -491,7 +491,7 @@ def test_an_item_whose_text_was_not_made_is_unjudged_and_asked_of_nobody(judge, 
     """Alone, and among others of a window."""
     texts = {"sentence": "a b", "passage": "a b", "question": "q", "answer": "a b", "nugget": "a b"}
     ids = [{"topic_id": "t", "run_id": "r", "nugget_id": str(i), "sentence_id": i} for i in "012"]
-    rows = [one | texts for one in ids[:1]] + [ids[1] | {"not_made": "refused"}, ids[2] | texts]
+    rows = [one | texts for one in ids[:1]] + [ids[1] | {"failed": "refused"}, ids[2] | texts]
     path = tmp_path / "items.jsonl"
     write_rows(path, rows)
     given = {"program": ["items"], "data.items": path, "items.judge": judge}

@@ -100,7 +100,7 @@ def test_who_did_not_answer_a_topic_on_which_a_measure_means_nothing_loses_nothi
 
 def test_a_topic_left_out_of_a_measure_costs_nobody_there_and_counts_elsewhere():
     board = Scoreboard(["t1", "t2"])
-    board.leave_out(["A"], ["t2"])
+    board.exclude(["A"], ["t2"])
     for topic in ("t1", "t2"):
         board.add("a", topic, {"support": Value(1.0, 1, 0, 1.0, 1.0)})
     board.add("a", "t1", {"A": Value(0.5, 2, 0, 0.5, 0.5)})
@@ -150,13 +150,13 @@ def test_the_measures_over_all_citations_come_only_when_all_were_judged(
     assert names == {name + end for name in shares | every for end in ("", "_expected")}
 
 
-def unmade(board, *cells):
-    board.leave_unmade(cells)
+def failed(board, *cells):
+    board.mark_failed(cells)
     return board
 
 
 def test_what_was_not_made_is_unjudged_in_every_measure_and_for_its_run_alone():
-    board = unmade(Scoreboard(["t1", "t2"]), ("a", "t2"))
+    board = failed(Scoreboard(["t1", "t2"]), ("a", "t2"))
     for run in "ab":
         board.add(run, "t1", whole(0.6) | {LENGTH: Value(9.0, 0, 0, 9.0, 9.0)})
     board.add("c", "t2", whole(1.0))  # so that t2 counts
@@ -172,14 +172,14 @@ def test_what_was_not_made_is_unjudged_in_every_measure_and_for_its_run_alone():
 
 
 def test_a_run_of_which_nothing_was_made_has_no_value_and_does_not_vanish():
-    board = unmade(Scoreboard(["t1"]), ("a", "t1"))
-    board.leave_unmade((), ["m"])
+    board = failed(Scoreboard(["t1"]), ("a", "t1"))
+    board.mark_failed((), ["m"])
     row = cells(board)["a", "all", "m"]
     assert (row.value, row.low, row.high, row.n_topics) == (None, 0.0, 1.0, 0)
 
 
 def test_what_was_not_made_of_a_measure_that_is_no_share_has_no_bounds():
-    board = unmade(Scoreboard(["t1", "t2"]), ("a", "t2"))
+    board = failed(Scoreboard(["t1", "t2"]), ("a", "t2"))
     board.add("a", "t1", {"m": Value(3.0, 1, 0, 3.0, 3.0)})
     assert cells(board)["a", "all", "m"].high is None
 
@@ -204,7 +204,7 @@ def test_who_did_not_answer_a_topic_that_is_0_by_0_for_all_that_was_judged_has_n
 
 def test_judgements_that_could_change_any_value_of_a_topic_leave_the_values_and_widen_them():
     board = Scoreboard(["t1"])
-    board.leave_open(["m"], {"t1": 2})
+    board.bound(["m"], {"t1": 2})
     board.add("a", "t1", whole(0.5) | {"other": Value(0.5, 1, 0, 0.5, 0.5)})
     board.ensure_runs(["silent"])
     scores = cells(board)
@@ -215,9 +215,9 @@ def test_judgements_that_could_change_any_value_of_a_topic_leave_the_values_and_
 
 
 def test_a_topic_left_out_is_not_brought_back_by_what_was_not_made():
-    board = unmade(Scoreboard(["t1", "t2"]), ("a", "t2"))
+    board = failed(Scoreboard(["t1", "t2"]), ("a", "t2"))
     board.add("a", "t1", whole(0.5))
-    board.leave_out(["m"], ["t2"])
+    board.exclude(["m"], ["t2"])
     scores = cells(board)
     row = scores["a", "all", "m"]
     assert (row.value, row.low, row.high, row.n_unjudged) == (0.5, 0.5, 0.5, 0)

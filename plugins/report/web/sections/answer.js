@@ -271,7 +271,7 @@ export function summary(answer, measure) {
     vital.length ? `${stated} of ${count(vital.length, "vital nugget")} stated` : "",
     answer.length === null ? "" : count(answer.length, "word"),
     unjudged ? `${unjudged} of ${answer.judged.length} not judged` : count(answer.judged.length, "judgement"),
-    answer.not_made ? `not made: ${answer.not_made}` : "",
+    answer.failed ? `not made: ${answer.failed}` : "",
   ].filter(Boolean).join(" · ");
 }
 
