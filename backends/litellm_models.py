@@ -138,6 +138,8 @@ class LiteLLMTransport:
 
 
 MAX_SUM_ERROR = 0.01  # of the probabilities of a question, whose sum is 1
+_UNEXPECTED = "returned an unexpected response:"  # of a reply that is not what its types say
+_TOO_MUCH = (400, 413, 422)  # what a server may say to more questions than it takes
 
 
 class DecisionTransport(LiteLLMTransport):
@@ -162,7 +164,7 @@ class DecisionTransport(LiteLLMTransport):
             try:
                 reply = await self._litellm.asystemone(**request, questions=batch, **self._extra)
             except Exception as error:  # LiteLLM raises its providers' errors too
-                raise self._failure(error) from None
+                raise self._fail(error, len(batch)) from None
             model = reply.model or ""
             n_tokens += read_count(getattr(reply.usage, "input_tokens", 0))
             n_cached += read_count(getattr(reply.usage, "cached_tokens", 0))
@@ -176,6 +178,18 @@ class DecisionTransport(LiteLLMTransport):
         return Completion(
             text, "stop", "", model, n_tokens, n_cached, 0, spell_tokens(text, chances)
         )
+
+    def _fail(self, error: Exception, n_questions: int) -> EndpointError | EndpointUnusable:
+        """The fault of a request of so many questions, of which LiteLLM may not take a reply."""
+        _, is_spoilt, what = str(error).partition(_UNEXPECTED)
+        if is_spoilt:
+            detail = f"an answer is not of its type: {' '.join(what.split())[:240]}"
+            return _spoil(self._secrets.blank(detail))
+        fault = self._failure(error)
+        if isinstance(fault, EndpointError) and fault.status in _TOO_MUCH and n_questions > 1:
+            hint = f"it had {n_questions} questions; a smaller judges.NAME.window may fit"
+            fault.args = (f"{fault} ({hint})",)
+        return fault
 
 
 def _read_answer(name: str, question: Question, answer: Any) -> tuple[str, dict[str, float]]:

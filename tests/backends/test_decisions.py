@@ -4,12 +4,12 @@ import math
 
 import pytest
 from mock_decisions import DecisionServer, hashed
-from mock_server import Status
+from mock_server import Fault, Status
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.budget import Budget, get_price
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.backends.errors import EndpointLost, EndpointUnusable, JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import NuggetAssigner, Nuggetizer, RelevanceJudge, SupportJudge
 from nuggetjudge.records.judgements import Reason, Unjudged
@@ -140,6 +140,16 @@ def test_a_refused_question_of_the_other_form_is_unjudged():
     with DecisionServer(lie=refuse) as server, pytest.raises(JudgeError, match="refused") as error:
         SupportJudge(config(server, MODELS[2]))(**ITEM)
     assert error.value.reason is Reason.REFUSED
+    items = [{"question": "q", "answer": "a", "nugget": f"fact {i}"} for i in range(3)]
+
+    def refuse_fact_2(reply):
+        asked = server.requests[-1].body["questions"]
+        return refuse(reply) if "fact 2" in asked[-1]["instructions"] else reply
+
+    with DecisionServer(lie=refuse_fact_2) as server:
+        judge = NuggetAssigner(config(server, MODELS[2]))
+        verdicts, _ = run_sync(judge.judge_items(items))
+    assert [getattr(each, "reason", None) for each in verdicts] == [None, None, Reason.REFUSED]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -157,22 +167,46 @@ def test_nan_is_no_probability(model):
         return reply
 
     with DecisionServer(lie=lie) as server, pytest.raises(JudgeError) as error:
-        SupportJudge(config(server, model, retries=0))(**ITEM)
-    assert error.value.reason in (Reason.UNPARSEABLE, Reason.ERROR)
+        SupportJudge(config(server, model))(**ITEM)
+    assert error.value.reason is Reason.UNPARSEABLE
+    assert len(server.requests) == 1  # it would say so again
 
 
-def test_a_busy_server_is_asked_again_and_a_wrong_key_ends_at_once():
-    with DecisionServer(faults=[Status(429, retry_after="0.01"), None]) as server:
-        assert SupportJudge(config(server))(**ITEM).label in ("none", "partial", "full")
-        assert [request.status for request in server.requests] == [429, 200]
+CUT = Fault(
+    "cut", parts=lambda body: [b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n" + body[:99]]
+)
+PASSING = {
+    "429": Status(429),
+    "429 with a wait": Status(429, retry_after="0.01"),
+    "503": Status(503),
+    "cut off": CUT,
+    "half an object": Fault("half", body=b'{"model": "m", "answers": {"verdict": {"type": "cho'),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+@pytest.mark.parametrize("model", MODELS[1:])
+def test_what_may_pass_is_asked_again_and_else_unjudged(model, fault):
+    with DecisionServer(faults=[fault, None]) as server:
+        assert SupportJudge(config(server, model))(**ITEM).label in ("none", "partial", "full")
+        assert [request.status for request in server.requests] == [fault.status, 200]
+    with DecisionServer(faults=[fault] * 9) as server, pytest.raises(EndpointLost) as lost:
+        SupportJudge(config(server, model, retries=1))(**ITEM)
+    assert (lost.value.reason, len(server.requests)) == (Reason.ERROR, 2)
+
+
+def test_a_wrong_key_ends_at_once():
     with DecisionServer(api_key="right") as server, pytest.raises(EndpointUnusable):
         SupportJudge(config(server))(**ITEM)
 
 
 def test_too_many_questions_for_a_server_is_an_error_that_is_not_repeated():
-    with DecisionServer(faults=[Status(400)] * 3) as server, pytest.raises(JudgeError):
-        SupportJudge(config(server))(**ITEM)
-    assert len(server.requests) == 1
+    with DecisionServer(faults=[Status(400)] * 3) as server:
+        for n, ending in ((1, r"better\)$"), (2, r"2 questions; a smaller judges\.NAME\.window")):
+            judge = NuggetAssigner(config(server))
+            with pytest.raises(JudgeError, match=ending):
+                judge(question="q", answer="a", nuggets=["fact"] * n)
+    assert len(server.requests) == 2
 
 
 def test_a_reply_is_kept_with_its_probabilities_and_paid_once(cache):
