@@ -3,8 +3,10 @@
 A label may begin within a token (`": "full`) and be cut anywhere (`part`, `ial`), and so may those
 that the model could have given instead. So the reply's tokens are followed from where the label
 begins to the one that distinguishes the labels, and each alternative on the way counts for the
-labels that it begins or holds. Texts are compared in plain form: bytes, written as one character
-each since a token may end within a character, in lower case without white space, `_` and `-`.
+labels that it begins or holds. A label that no listed alternative begins has its upper bound: no
+more than the least probable one listed, nor than what the list leaves. Texts are compared in plain
+form: bytes, written as one character each since a token may end within a character, in lower case
+without white space, `_` and `-`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import orjson
 # A token in plain form, and the probability of each text that might have stood there, itself too.
 Token = tuple[str, dict[str, float]]
 LabelPath = tuple[str, ...]  # an output field, or a field and a key of its map
+Shares = dict[str, float]  # by label, or by what is spelled so far
 
 MIN_PROBABILITY = (
     1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
@@ -78,9 +81,10 @@ def weigh_labels(
 
     Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
         the fields and keys of which nothing is known: the endpoint listed no alternatives, the
-        tokens do not spell the reply, or less than `least` is on labels. Then, in the same form,
-        the probability that fell on no label, where it was MIN_OUTSIDE or more. And the tokens
-        without what was not needed, from which the same comes out again.
+        tokens do not spell the reply, less than `least` is on listed labels, or the upper bounds
+        of the others are more than that. Then, in the same form, the probability that fell on no
+        label, where it was MIN_OUTSIDE or more. And the tokens without what was not needed, from
+        which the same comes out again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
     begin = "".join(token for token, _ in tokens).rfind(plain) if paths else -1
@@ -96,14 +100,16 @@ def weigh_labels(
             continue
         at, done = at + len(_plain(text[done:start].encode("utf-8", "replace"))), start
         first = _index(starts, at)
-        shares, end = _chances(tokens, first, at - starts[first], paths[path])
+        shares, bounds, end = _chances(tokens, first, at - starts[first], paths[path])
         used.update(range(first, end))
-        total = math.fsum(shares.values())
-        if total < least:
+        listed, unlisted = math.fsum(shares.values()), math.fsum(bounds.values())
+        if listed < least or unlisted > listed:
             continue
-        _put(probabilities, path, {label: share / total for label, share in shares.items()})
-        if 1 - total >= MIN_OUTSIDE:
-            _put(outside, path, 1 - total)
+        total = listed + unlisted
+        shares = {label: (share + bounds[label]) / total for label, share in shares.items()}
+        _put(probabilities, path, shares)
+        if 1 - listed >= MIN_OUTSIDE:
+            _put(outside, path, 1 - listed)
     needed = range(_index(starts, begin), len(tokens))
     return (
         probabilities,
@@ -145,18 +151,19 @@ def _put(values: dict[str, Any], path: LabelPath, value: Any) -> None:
 
 def _chances(
     tokens: Sequence[Token], i: int, skip: int, labels: Mapping[str, str]
-) -> tuple[dict[str, float], int]:
+) -> tuple[Shares, Shares, int]:
     """The probability of each label by the tokens from i on, and the first that was not needed.
 
-    Empty: nothing is known.
+    Between them, what a label may have beside it, since the endpoint lists so many alternatives
+    and no more. Empty: nothing is known.
 
     Token i begins with `skip` characters that stand before the label.
     """
     lead, prefix, alive = tokens[i][0][:skip], "", dict(labels)
-    steps: list[tuple[dict[str, float], dict[str, str]]] = []
+    steps: list[tuple[Shares, float, dict[str, str]]] = []
     while len(alive) > 1 and i < len(tokens):
         token, others = tokens[i]
-        chances: dict[str, float] = {}
+        chances: Shares = {}
         for other, p in others.items():
             if other.startswith(lead) or lead.startswith(other):
                 spelled = prefix + other[len(lead) :]
@@ -164,33 +171,42 @@ def _chances(
         prefix += token[len(lead) :]
         left = {label: form for label, form in alive.items() if _fits(prefix, form)}
         if not left or (not others and len(left) < len(alive)):
-            return {}, i
+            return {}, {}, i
         if others:
-            steps.append((chances, alive))
+            rest = max(0.0, 1 - math.fsum(others.values()))
+            steps.append((chances, min(rest, *others.values()), alive))
         lead, alive, i = "", left, i + 1
     if len(alive) > 1:
-        return {}, i
-    shares = dict.fromkeys(alive, 1.0)
-    for chances, could in reversed(steps):
-        shares = _share_alternatives(chances, could, shares)
-    return shares, i
+        return {}, {}, i
+    shares, bounds = dict.fromkeys(alive, 1.0), dict.fromkeys(alive, 0.0)
+    for chances, bound, could in reversed(steps):
+        shares, bounds = _share_alternatives(chances, bound, could, shares, bounds)
+    return shares, bounds, i
 
 
 def _share_alternatives(
-    chances: Mapping[str, float], could: Mapping[str, str], later: Mapping[str, float]
-) -> dict[str, float]:
+    chances: Mapping[str, float],
+    bound: float,
+    could: Mapping[str, str],
+    later: Mapping[str, float],
+    later_bounds: Mapping[str, float],
+) -> tuple[Shares, Shares]:
     """What each label gets of one token's alternatives; `later`, of those after the actual one.
 
     An alternative that leaves the same labels open as the actual token goes to them by `later`,
     any other that leaves several open by what they have got without it, evenly if that is nothing.
+    A label that none of them begins may have the bound, of an alternative that is not listed.
     """
-    shares = dict.fromkeys(could, 0.0)
+    shares, bounds = dict.fromkeys(could, 0.0), dict.fromkeys(could, 0.0)
+    begun: set[str] = set()
     unsettled: list[tuple[list[str], float]] = []
     for spelled, p in chances.items():
         fitting = [label for label, form in could.items() if _fits(spelled, form)]
+        begun.update(fitting)
         if fitting == list(later):
             for label in fitting:
                 shares[label] += p * later[label]
+                bounds[label] += p * later_bounds[label]
         elif len(fitting) == 1:
             shares[fitting[0]] += p
         elif fitting:
@@ -200,7 +216,7 @@ def _share_alternatives(
         total = sum(settled[label] for label in fitting)
         for label in fitting:
             shares[label] += p * (settled[label] / total if total else 1 / len(fitting))
-    return shares
+    return shares, bounds | dict.fromkeys(could.keys() - begun, bound)
 
 
 def _fits(spelled: str, form: str) -> bool:

@@ -114,16 +114,31 @@ LENIENT = {
 }
 
 
-def test_a_decision_model_is_fitted_by_its_probabilities(labels, tmp_path):
+@pytest.mark.parametrize("method", ["threshold", "ordinal", "topic"])
+@pytest.mark.parametrize("kind", ["decision", "chat"])
+def test_probabilities_of_either_kind_of_model_are_fitted_alike(kind, method, labels, tmp_path):
+    """A chat model that gives log-probabilities is as good as a decision model with the same."""
     truth = {(row["sentence"], row["passage"]): row["label"] for row in ROWS}
 
-    def decide(state, question, wanted):
-        return LENIENT[truth[state["data"]["sentence"], state["data"]["passage"]]]
+    def find_shares(asked):
+        return LENIENT[truth[asked["sentence"], asked["passage"]]]
+
+    def say_label(body):
+        shares = find_shares(input_of(body))
+        label = max(shares, key=shares.__getitem__)
+        return Reply(json.dumps({"verdict": label}), probabilities=shares)
 
     out = tmp_path / "judge.json"
-    with DecisionServer(decide) as server:
-        entry = {"model": "hosted_vllm/m", "engine": "decision", "api_base": server.base_url}
-        result = nj.calibrate(labels, "support", "ordinal", model=entry, cache=False, out=out)
+    entry = {"model": "hosted_vllm/mock"}
+    if kind == "decision":
+        server = DecisionServer(lambda state, question, wanted: find_shares(state["data"]))
+        entry |= {"engine": "decision"}
+    else:
+        server = MockServer(say_label)
+        entry |= {"logprobs": True}
+    with server:
+        entry |= {"api_base": server.base_url}
+        result = nj.calibrate(labels, "support", method, model=entry, cache=False, out=out)
         kappa = result.report["figures"]["kappa"]
         assert (kappa["before"]["value"], kappa["after"]["value"]) == (0, 1)
         fitted = SupportJudge(ModelConfig(**entry)).copy_with_fit(read_judge_file(out))

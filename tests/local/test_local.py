@@ -8,6 +8,9 @@ import json
 import pytest
 from local.conftest import DEMO
 
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.judges import SupportJudge
+
 DATA = {
     "topics": str(DEMO / "topics.tsv"), "passages": str(DEMO / "passages.jsonl"),
     "candidates": str(DEMO / "candidates.jsonl"), "qrels": str(DEMO / "qrels.txt"),
@@ -101,3 +104,17 @@ def test_a_threshold_is_fitted_to_the_cached_replies(judge, work):
     ]  # fmt: skip
     ran = judge("calibrate", {"data": DATA}, str(labels), *flags, "--out", str(work / "fit.json"))
     assert ran.code in (0, 3), ran.err
+
+
+def test_a_label_below_the_listed_tokens_has_a_bound_that_a_longer_list_confirms(model_url):
+    item = {"sentence": "Wind moves decks.", "passage": "Strong wind can lift and twist a deck."}
+    entry = {"model": "hosted_vllm/smollm2", "api_base": model_url, "timeout_s": 600}
+    short, long = (SupportJudge(ModelConfig(**entry, logprobs=n))(**item) for n in (20, 200))
+    assert short.label == long.label
+    for verdict in (short, long):
+        assert [*verdict.probabilities] == list(SUPPORT)
+        assert sum(verdict.probabilities.values()) == pytest.approx(1)
+        assert all(p > 0 for p in verdict.probabilities.values())
+    for label in SUPPORT:
+        if label != short.label:
+            assert long.probabilities[label] <= short.probabilities[label] * 1.01

@@ -153,6 +153,36 @@ def test_with_less_than_half_on_labels_nothing_is_known():
     assert shares == approx(full=0.3 / 0.51, partial=0.0, none=0.21 / 0.51)
 
 
+@pytest.mark.parametrize(
+    ("listed", "wanted"),
+    [
+        # The list leaves .01, less than its least probable token has.
+        ({"full": 0.9, "none": 0.05, "Sure": 0.04}, (0.9, 0.01, 0.05)),
+        # The list leaves .27; a token that is not on it has no more than the last one that is.
+        ({"full": 0.6, "none": 0.1, "Sure": 0.03}, (0.6, 0.03, 0.1)),
+        ({"full": 0.9, "Sure": 0.02}, (0.9, 0.02, 0.02)),  # so has each of two
+        ({"full": 0.9, "none": 0.1}, (0.9, 0.0, 0.1)),  # the list leaves nothing
+        ({"full": 0.6}, None),  # two labels of up to .4 each: more than is known
+    ],
+)
+def test_a_label_that_is_not_listed_has_its_upper_bound_and_no_zero(listed, wanted):
+    shares = verdict(' "', ("full", listed), '"}')
+    if wanted is None:
+        assert shares is None
+        return
+    labels = ("full", "partial", "none")
+    assert shares == approx(**{k: p / sum(wanted) for k, p in zip(labels, wanted, strict=True)})
+
+
+def test_the_bound_of_a_later_token_is_weighed_by_the_tokens_before_it():
+    """`part` has .8, and after it `ial` .9 and no more than .1 is left: partly at most .8 x .1."""
+    shares = verdict(
+        ' "', ("part", {"part": 0.8, "none": 0.2}), ("ial", {"ial": 0.9}), '"}',
+        labels=("partial", "partly", "none"),
+    )  # fmt: skip
+    assert shares == approx(partial=0.72, partly=0.08, none=0.2)
+
+
 # --- labels that begin alike
 
 
@@ -347,7 +377,7 @@ def test_labels_that_a_schema_forced_share_what_little_was_on_them():
     read = read_tokens(logprobs(tokens))
     assert weigh_labels(text_of(tokens), read, paths)[0] == {}
     shares, outside, _ = weigh_labels(text_of(tokens), read, paths, MIN_FORCED)
-    assert shares["verdict"] == pytest.approx({"none": 0.75, "partial": 0.0, "full": 0.25})
+    assert shares["verdict"] == pytest.approx({"none": 0.6, "partial": 0.2, "full": 0.2})
     assert outside["verdict"] == pytest.approx(0.96)
 
 
