@@ -47,15 +47,6 @@ def test_the_readme_is_short():
     assert len(README.splitlines()) <= 120
 
 
-def test_the_trace_shown_is_what_the_search_for_evidence_leaves(tmp_path):
-    shown = block_after("the second, step by step:", "docs/agents.md")
-    judge = ("-m", "nuggetjudge")
-    printed(*judge, "run", "examples/demo/evidence.yaml", "--quiet", cwd=tmp_path)
-    (tmp_path / "examples").unlink()
-    asked = ("trace", "results/evidence", "demo-bridges/miscited/1")
-    assert printed(*judge, *asked, cwd=tmp_path) == shown
-
-
 @pytest.mark.slow
 def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, tmp_path):
     e2e = shared_data / "rag24_e2e"

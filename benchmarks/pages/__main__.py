@@ -36,7 +36,6 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
-    "agents.md": (evidence.main, nugget_search.main),
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),
@@ -46,6 +45,8 @@ TABLES = {  # page: what prints its tables
     "faults.md": (faults.main,),
     "juries.md": (juries.main,),
     "lexical.md": (lexical.main,),
+    "nugget-search.md": (nugget_search.main,),
+    "suggestions.md": (evidence.main,),
 }
 COMMANDS = {  # page: which of its commands print all that stands below them
     "arena.md": "judge run arena",

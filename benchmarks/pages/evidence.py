@@ -1,4 +1,4 @@
-"""How far suggested citations can be trusted: the tables of docs/agents.md.
+"""How far suggested citations can be trusted: the tables of docs/benchmarks/suggestions.md.
 
     python -m benchmarks.pages.evidence DATA
 

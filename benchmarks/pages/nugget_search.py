@@ -1,4 +1,4 @@
-"""Found nuggets beside windows, and researched questions beside people: tables of docs/agents.md.
+"""Searches for nuggets and answers, measured: the tables of docs/benchmarks/nugget-search.md.
 
     python -m benchmarks.pages.nugget_search DATA
 
