@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..metrics.answer_scores import ENTAILMENT
+from .groundedness import GROUNDEDNESS_LABELS, GroundednessLabel
 from .judgements import Evidence, all_quoted, read_evidence
 from .kinds import Kind, Labelled
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
@@ -55,10 +56,14 @@ class Entailment(LabelScores):
 
 
 class Claim(Explained):
-    """A claim; `label` says whether it states at least one key point, None: not judged."""
+    """A claim; `label` says whether it states at least one key point, None: not judged.
+
+    `in_documents`: what the documents say of it, None: not asked or not judged.
+    """
 
     text: str
     label: ClaimLabel | None
+    in_documents: GroundednessLabel | None = None
 
 
 class ClaimSet(Row):
@@ -210,7 +215,12 @@ def claims_row(claim_set: ClaimSet) -> dict[str, Any]:
     rows: list[dict[str, Any]] | None = None
     if claim_set.claims is not None:
         rows = [
-            {"text": one.text, "label": one.label, **one.get_explanation()}
+            {
+                "text": one.text,
+                "label": one.label,
+                **({"in_documents": one.in_documents} if one.in_documents else {}),
+                **one.get_explanation(),
+            }
             for one in claim_set.claims
         ]
     return {"topic_id": claim_set.topic_id, "run_id": claim_set.run_id, "claims": rows}
@@ -295,8 +305,14 @@ def _claims(items: list[Line]) -> Iterator[Claim]:
     for item in items:
         text = item.text("text", "claim")
         if text is not None and text.strip():
+            documents = None
+            if item.row.get("in_documents") is not None:
+                documents = item.label("in_documents", GROUNDEDNESS_LABELS)
             yield Claim(
-                text=text, label=item.label("label", CLAIM_LABELS), **item.read_explanation()
+                text=text,
+                label=item.label("label", CLAIM_LABELS),
+                in_documents=documents,
+                **item.read_explanation(),
             )
         elif text is not None:
             item.skip("empty_claim", f"{item.name('text')} is empty, wanted a claim")

@@ -352,7 +352,10 @@ class KeyPointsConfig(Section):
     samples: Whole = Field(
         default=5, ge=1, le=100, description="of the filter, without log-probabilities"
     )
-    precision: bool = Field(default=True, description="judge the claims of answers, for KPP")
+    precision: bool | Literal["documents"] = Field(
+        default=True,
+        description="judge the claims of answers, for KPP; documents: also against the documents",
+    )
 
 
 class ItemsConfig(Section):

@@ -6,7 +6,7 @@ from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ...metrics import KEY_POINT_MEASURES, Value, count_words, key_point_recall
 from ...metrics.answer_scores import IN_0_TO_1, make_failed
@@ -17,6 +17,7 @@ from ...metrics.key_points import (
     key_point_precision,
     micro_recall,
 )
+from ...records.groundedness import join_context
 from ...records.key_points import (
     KEY_POINT_KIND,
     Claim,
@@ -35,6 +36,7 @@ from ...records.key_points import (
 from ...records.kinds import Cell
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, KeyPoint, KeyPointSet, Topic
+from ..config.base import JudgeName
 from ..config.sections import Config
 from ..engine.stage import Item, labels, make_rows
 from ..inputs import Collection, load_collection
@@ -68,6 +70,11 @@ from .scoreboard import Scoreboard, is_of_answered
 # topic) of the answers to them.
 EXCLUDED, FAILED = "topics_without_key_points", "cells_without_key_points"
 FAILED_TOPICS = "topics_with_failed_key_points"
+GROUNDEDNESS: JudgeName = "groundedness"
+IN_DOCUMENTS = "claims_in_documents"  # a stage
+SUFFIX_OF_DOCUMENTS = "_documents"  # of measures
+Precision = bool | Literal["documents"]
+_IS_STATED = {"supported": "yes", "contradicted": "no", "not_found": "no", None: None}
 Sets = Mapping[str, KeyPointSet | None]  # by topic; None: they could not be made
 LOOK = Look[KeyPoint](
     "entailments", "entailment", "key_points", lambda question, answer, texts: (texts, answer)
@@ -88,7 +95,7 @@ class KeyPoints(Program):
     needs = (("keypoints",), "key_points")
     judges = (
         *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
-        *("entailment", "claim_extractor", "claim"),
+        *("entailment", "claim_extractor", "claim", GROUNDEDNESS),
     )
     kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
     besides = "claims"
@@ -102,7 +109,7 @@ class KeyPoints(Program):
         },
     )
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
-    stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
+    stages = ("entailments", "precision", IN_DOCUMENTS, "claims", "extract", "merge", "filter")
     makes: ClassVar[Mapping[str, str]] = {"keypoints": KEY_POINTS}
     notes: ClassVar[Mapping[str, Any]] = {FAILED: [], EXCLUDED: [], FAILED_TOPICS: []}
     meanings: ClassVar[Meanings] = {
@@ -113,15 +120,21 @@ class KeyPoints(Program):
         ),
         "KPP": "Share of an answer's claims that state a key point.",
         "KPF": "Harmonic mean of KPR and KPP.",
+        "KPP_documents": "Share of an answer's claims that the documents state.",
+        "KPF_documents": "Harmonic mean of KPR and KPP_documents.",
     }
     shown = tuple(meanings)
     reads = ("key_point", "response")
     file_kind = "entailments"
-    without, of_points = EXCLUDED, KEY_POINT_MEASURES
+    without, of_points = EXCLUDED, shown
+
+    def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
+        """See Program: the documents are read where they decide precision."""
+        return self.judges if config.keypoints.precision == "documents" else self.judges[:-1]
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
-        return KEY_POINT_MEASURES if config.keypoints.precision else KEY_POINT_MEASURES[:1]
+        return list_measures(config.keypoints.precision)
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
@@ -131,6 +144,8 @@ class KeyPoints(Program):
         where = config.data.keypoints if is_given else config.data.documents
         assert by_topic is not None
         check_topics(by_topic, where or "key points", collection)
+        if config.keypoints.precision == "documents":
+            _need_documents(config, collection)
         if is_given:
             return
         if not collection.documents:
@@ -167,11 +182,10 @@ class KeyPoints(Program):
         """See Program."""
         for cell in read_cells(folder):
             board.add(cell.run_id, cell.topic_id, cell.values())
-        is_precise = folder.file(CLAIMS) is not None
-        measures = KEY_POINT_MEASURES if is_precise else KEY_POINT_MEASURES[:1]
+        measures = list_measures(find_precision(folder))
         board.mark_failed((), measures)
         board.bound(measures, dict.fromkeys(folder.notes.get(FAILED_TOPICS, ()), 0))
-        board.exclude(KEY_POINT_MEASURES, folder.notes.get(EXCLUDED, ()))
+        board.exclude(self.shown, folder.notes.get(EXCLUDED, ()))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
@@ -239,32 +253,66 @@ class KeyPointCell:
     Attributes:
         labels: yes, neutral, no or None (not judged) of each key point; None for the whole: the
             key points of its topic, or the answer itself, could not be made.
-        claims: of the answer, with `is_precise`; None: they are missing.
-        is_precise: whether claims were asked for.
+        claims: of the answer, where `precision` is asked for; None: they are missing.
+        precision: whether claims were asked for; documents: also of the documents.
     """
 
     topic_id: str
     run_id: str
     labels: list[str | None] | None = field(default_factory=list)
     claims: ClaimSet | None = None
-    is_precise: bool = False
+    precision: Precision = False
 
     def values(self) -> dict[str, Value]:
-        """KPR, and KPP and KPF where claims were asked for."""
+        """KPR, and KPP and KPF where claims were asked for, by each reading."""
         if self.labels is None:
-            return dict.fromkeys(KEY_POINT_MEASURES if self.is_precise else ("KPR",), make_failed())
+            return dict.fromkeys(list_measures(self.precision), make_failed())
         recall = key_point_recall(self.labels)
-        if not self.is_precise:
-            return {"KPR": recall}
-        has_claims = self.claims is not None and self.claims.claims is not None
-        labels = [c.label for c in self.claims.claims or ()] if self.claims is not None else []
-        precision = key_point_precision(labels if has_claims else None)
+        values = {"KPR": recall}
+        claims = None if self.claims is None else self.claims.claims
+        if self.precision:
+            own = None if claims is None else [claim.label for claim in claims]
+            values |= self._values_of(recall, own, "")
+        if self.precision == "documents":
+            held = None if claims is None else [_IS_STATED[claim.in_documents] for claim in claims]
+            values |= self._values_of(recall, held, SUFFIX_OF_DOCUMENTS)
+        return values
+
+    def _values_of(
+        self, recall: Value, labels: Sequence[str | None] | None, suffix: str
+    ) -> dict[str, Value]:
+        precision = key_point_precision(labels)
         both = key_point_f1(recall, precision)
         is_zero = recall.is_complete and recall.value == 0
         if precision.value is None and not (both.is_undefined or is_zero):
             # Of an answer without a claim it is 0/0, and no part of the mean, or 0.
             both = Value(None, both.n, both.n_unjudged, 0.0, 1.0)
-        return {"KPR": recall, "KPP": precision, "KPF": both}
+        return {f"KPP{suffix}": precision, f"KPF{suffix}": both}
+
+
+def list_measures(precision: Precision) -> tuple[str, ...]:
+    """The measures by what is asked about claims."""
+    if not precision:
+        return KEY_POINT_MEASURES[:1]
+    by_documents = tuple(f"{name}{SUFFIX_OF_DOCUMENTS}" for name in KEY_POINT_MEASURES[1:])
+    return KEY_POINT_MEASURES + (by_documents if precision == "documents" else ())
+
+
+def find_precision(folder: Folder) -> Precision:
+    """What was asked about claims in a folder."""
+    if folder.file(CLAIMS) is None:
+        return False
+    return "documents" if folder.setting("keypoints", "precision") == "documents" else True
+
+
+def _need_documents(config: Config, collection: Collection) -> None:
+    """Raise InputError for a topic without documents: its claims would all be unsupported."""
+    where = config.data.documents or "data.documents"
+    known = collection.key_points if collection.key_points is not None else collection.documents
+    lost = [t for t in collection.topics if t in known and not collection.documents.get(t)]
+    if lost:
+        what = f"no document of topic {lost[0]!r}"
+        raise InputError(f"{where}: {what}, which keypoints.precision: documents needs")
 
 
 def read_cells(folder: Folder) -> list[KeyPointCell]:
@@ -280,7 +328,7 @@ def read_cells(folder: Folder) -> list[KeyPointCell]:
         cells[run_id, topic_id] = KeyPointCell(topic_id, run_id, labels=None)
     if (path := folder.file("claims.jsonl")) is not None:
         for cell in cells.values():
-            cell.is_precise = True
+            cell.precision = find_precision(folder)
         for claims in read_claims(path, folder.problems):
             if (claims.run_id, claims.topic_id) in cells:
                 cells[claims.run_id, claims.topic_id].claims = claims
@@ -391,6 +439,11 @@ async def write_claims(run: Run, sets: Sets) -> None:
         run, "claims", lambda answer: sets.get(answer.topic_id) is not None, total
     )
     verdicts = await _precise(run, sets, claims)
+    if run.config.keypoints.precision == "documents":
+        held = await _hold_against_documents(run, claims)
+        for answer, rows_of_answer in verdicts.items():
+            for verdict, row in zip(rows_of_answer, held[answer], strict=True):
+                verdict["in_documents"] = row["label"]
     with run.results.open("claims.jsonl") as rows:
         for (topic_id, run_id), texts in claims.items():
             of_answer = None
@@ -429,6 +482,33 @@ async def _precise(
     return verdicts
 
 
+async def _hold_against_documents(
+    run: Run, claims: Mapping[AnswerId, Sequence[str] | None]
+) -> dict[AnswerId, list[dict[str, Any]]]:
+    """By answer what the documents of its topic say of its claims."""
+    judge, topics = run.judge_set[GROUNDEDNESS], run.collection.topics
+    contexts = {
+        topic: join_context(one.text for one in documents.values())
+        for topic, documents in run.collection.documents.items()
+    }
+
+    def items() -> Iterator[Item]:
+        for (topic_id, run_id), texts in claims.items():
+            for start in range(0, len(texts or ()), judge.window):
+                window = list((texts or ())[start : start + judge.window])
+                ids = {"topic_id": topic_id, "run_id": run_id, "claim": start}
+                asked = judge.list_optional_texts({"question": topics[topic_id].question})
+                yield Item(ids, (window, contexts[topic_id], *asked), len(window))
+
+    held: dict[AnswerId, list[dict[str, Any]]] = {answer: [] for answer in claims}
+    stage = labels(IN_DOCUMENTS, run.judge_set, GROUNDEDNESS, items)
+    async with run.session.judge_stage(stage, run.results) as outcome:
+        for item in items():
+            held[item.ids["topic_id"], item.ids["run_id"]] += make_rows(outcome(item), item.n)
+    return held
+
+
 def _claim(text: str, verdict: Mapping[str, Any]) -> Claim:
-    fields = {name: verdict[name] for name in ("label", "evidence", "rationale") if name in verdict}
+    names = ("label", "in_documents", "evidence", "rationale")
+    fields = {name: verdict[name] for name in names if name in verdict}
     return Claim(text=text, **fields)

@@ -51,6 +51,12 @@ def brain(body):
         return {"evidence": evidence, "verdict": "yes" if is_there else "neutral"}
     if "claims" in asked:
         return {"verdicts": {i: "yes" if c in STATED else "no" for i, c in asked["claims"].items()}}
+    if "statements" in asked:  # the document says all but one of these
+        lost = "A tile works took its place."
+        kinds = {
+            i: "not_found" if s == lost else "supported" for i, s in asked["statements"].items()
+        }
+        return {"verdicts": kinds}
     if "answer" in asked:
         return {"claims": [f"{text}." for text in asked["answer"].split(".") if text.strip()]}
     if "document" in asked:
@@ -153,6 +159,40 @@ def test_without_claims_there_is_recall_alone(folder, server):
     result = nj.run(config_of(folder, server, "keypoints", **{"keypoints.precision": False}))
     assert {row.measure for row in result.scores} == {"KPR"}
     assert not any("answer" in input_of(request.body) for request in server.requests)
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_precision_by_documents_stands_beside_that_by_key_points(folder, server, is_refused):
+    quay = {"qid": "quay", "docid": "d1", "text": "The quay was moved."}
+    with (folder / "documents.jsonl").open("a") as file:
+        file.write(rows(quay))
+    if is_refused:
+        server.faults = lambda index, body: Refusal() if "statements" in input_of(body) else None
+    config = {"keypoints.precision": "documents"}
+    result = nj.run(config_of(folder, server, "keypoints", "documents", **config))
+    of = {(r.run_id, r.measure): r for r in result.scores if r.topic_id == "mill"}
+    assert of["part", "KPP"].value == 0.5  # the mayor's hat is no key point, but in a document
+    assert score_path(result.folder, Problems()) == result.scores
+    if is_refused:
+        values = of["part", "KPP_documents"], of["part", "KPF_documents"]
+        assert {(one.value, one.low, one.high) for one in values} == {(None, 0, 1)}
+        assert values[0].n_unjudged == 2
+        return
+    assert of["part", "KPP_documents"].value == 1
+    assert of["part", "KPF_documents"].value == pytest.approx(1 / 2)  # of 1/3 and 1
+    assert of["full", "KPP_documents"].value == pytest.approx(2 / 3)  # 3 claims, one not found
+    assert of["empty", "KPP_documents"].value is None
+    asked = [input_of(request.body) for request in server.requests]
+    (context,) = {row["context"] for row in asked if "statements" in row}
+    assert "It was old." in context
+    assert "Few stayed." in context
+
+
+def test_precision_by_documents_needs_documents_of_each_topic(folder, server):
+    config = {"keypoints.precision": "documents"}
+    with pytest.raises(InputError, match=r"documents\.jsonl: no document of topic 'quay'"):
+        nj.run(config_of(folder, server, "keypoints", "documents", **config))
+    assert not server.requests
 
 
 def test_key_points_are_made_from_documents_and_those_left_out_are_listed(folder, server):
@@ -404,7 +444,7 @@ NOT_EXTRACTED = None
 def kpf(labels, claims):
     texts = claims and tuple(Claim(text=str(i), label=label) for i, label in enumerate(claims))
     claim_set = ClaimSet(topic_id="t", run_id="r", claims=texts)
-    return KeyPointCell("t", "r", list(labels), claim_set, is_precise=True).values()["KPF"]
+    return KeyPointCell("t", "r", list(labels), claim_set, precision=True).values()["KPF"]
 
 
 OPEN = {  # labels of the key points, of the claims, and how much is missing
@@ -433,7 +473,7 @@ def test_a_value_that_nothing_can_take_away_stays(labels, claims, value):
 
 
 def test_where_the_answer_was_not_made_nothing_is_known():
-    values = KeyPointCell("t", "r", None, is_precise=True).values()
+    values = KeyPointCell("t", "r", None, precision=True).values()
     assert set(values.values()) == {Value(None, 0, 1, 0.0, 1.0)}
 
 
