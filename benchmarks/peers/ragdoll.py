@@ -142,7 +142,7 @@ def demo() -> Iterator[Work]:
                     if collection.qrels.get(t, {}).get(p, 0) >= 1]
                 for t, ranking in collection.candidates.items()}  # fmt: skip
     theirs = added(
-        FIXED["create"] + 2 * len(topics[t].text) + len(_numbered(window)) + len("[]030")
+        FIXED["create"] + 2 * len(topics[t].text) + len(list_numbered(window)) + len("[]030")
         for t, passages in relevant.items()
         for window in windows(passages)
     )
@@ -219,7 +219,7 @@ def _loaded(data: Mapping[str, Any], program: str) -> Collection:
     return load_data(Config.model_validate({"program": [program], "data": dict(data)}))
 
 
-def _numbered(texts: Sequence[str]) -> str:
+def list_numbered(texts: Sequence[str]) -> str:
     return "\n".join(f"[{i}] {text}" for i, text in enumerate(texts, 1))
 
 
