@@ -123,6 +123,7 @@ HIGHEST_SCORE = 3e38  # in files we write: 32-bit floats end a little above
 # The one document of a topic whose ranking could not be made, before the reason. For every other
 # tool it is a document that is not relevant.
 _FAILED, _OLD_FAILED = "failed:", "not-made:"
+NO_PASSAGES = "no-passages"  # the one document of a topic that is to have no passages
 
 
 class _Entry(NamedTuple):
@@ -137,7 +138,7 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
     Differs: trec_eval breaks ties of the score by document id and never looks at the rank.
 
     A topic with the one document `failed:REASON` has no ranking: nuggetjudge itself failed to
-    make it.
+    make it. One with the one document `no-passages` has an empty ranking, on purpose.
 
     Errors reported: other than 6 columns, a rank or score that is not a number, a document twice in
     a topic, more than one tag in the file. A topic whose ranks contradict its scores is kept
@@ -199,6 +200,12 @@ def _rank(
             problems.error(*at, "bad_run", f"{what} {known}")
             return None
         return Ranking(run_id=run_id, topic_id=topic_id, passage_ids=(), failed=Reason(why))
+    if NO_PASSAGES in entries:
+        if len(entries) > 1:
+            what = f"{NO_PASSAGES!r} in topic {topic_id!r}, wanted it alone"
+            problems.error(*at, "bad_run", what)
+            return None
+        return Ranking(run_id=run_id, topic_id=topic_id, passage_ids=())
     best_first = sorted(entries.values(), key=lambda entry: (-entry.score, entry.rank))
     if any(a.rank > b.rank for a, b in pairwise(best_first)):
         what = f"ranks of topic {topic_id!r} contradict its scores; ordered by score"

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import dspy
 from annotated_types import MaxLen, MinLen
@@ -74,6 +74,12 @@ def _find_cited(text: str, source: str, passages: Mapping[str, str]) -> list[int
     return [int(source), *map(int, others)]
 
 
+def write_unaided(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The first words of the question: the baseline knows nothing that no passage states."""
+    return {"answer": [" ".join(inputs["question"].split()[: inputs["words"]])]}
+
+
+Way = Literal["passages", "memory"]  # what an answer is written from
 WORDS, CITATIONS = 400, 3  # at most, of an answer and of a sentence: TREC RAG 2024 and 2026
 REPAIRS = 2  # further calls after a reply that breaks a rule
 
@@ -114,8 +120,35 @@ class WriteAnswer(dspy.Signature):  # type: ignore[misc]
     )
 
 
+class WriteUnaided(dspy.Signature):  # type: ignore[misc]
+    """Answer the question in a coherent text, from what you know.
+
+    - Put the most important information first.
+    - There are no sources. Do not name or cite any, and do not write citation marks, such as [1].
+    - The whole answer has at most `words` words.
+    - If you do not know the answer, say so in one sentence.
+    - If `faults` is not empty, it lists what was wrong with `rejected`. Return the whole answer
+      again, corrected.
+    """
+
+    question: str = dspy.InputField(desc="the question of the user")
+    words: Annotated[int, SETTING] = dspy.InputField(desc="the most words that the answer may have")
+    rejected: list[str] = dspy.InputField(
+        desc="your last answer, which must be corrected; empty at first"
+    )
+    faults: Annotated[list[str], SETTING] = dspy.InputField(
+        desc="what was wrong with the rejected answer; empty at first"
+    )
+    answer: Annotated[
+        list[Annotated[str, MinLen(1), MaxLen(1_000)]], MinLen(1), AtMost("words")
+    ] = dspy.OutputField(desc="the sentences in order")
+
+
 class AnswerWriter(Judge):
     """Writes an answer: `judge(question=, passages={id: text}).sentences`, each with citations.
+
+    With `way="memory"` it reads no passage, writes from what the model knows (direct prompting),
+    and cites nothing.
 
     A citation is the id of a passage that was given; a sentence may have none, such as the one that
     says that no passage answers. A reply without a sentence, with a blank one, an unknown or
@@ -124,6 +157,7 @@ class AnswerWriter(Judge):
 
     Args:
         words: most words of an answer, >= 1; counted as the TREC RAG track does (`count_words`).
+            "required": each call says how many.
         citations: most citations of a sentence, >= 1.
         repairs: most further calls after a wrong reply.
         instructions: take the place of WriteAnswer's own; the fields and the rules stay.
@@ -138,18 +172,20 @@ class AnswerWriter(Judge):
     """
 
     version = "3"
-    baselines: Mapping[str, Baseline] = {"compose": write_answer}
+    examples: Mapping[str, str | list[str]] = {"way": ["passages", "memory"]}
+    baselines: Mapping[str, Baseline] = {"compose": write_answer, "recall": write_unaided}
 
     def __init__(
         self,
         *args: Any,
-        words: int = WORDS,
+        words: int | Literal["required"] = WORDS,
         citations: int = CITATIONS,
         repairs: int = REPAIRS,
         instructions: str | None = None,
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
+        words = WORDS if words == "required" else words
         if min(words, citations) < 1 or repairs < 0:
             wanted = "words and citations must be 1 or more and repairs 0 or more"
             raise ValueError(f"{wanted}, got {words}, {citations} and {repairs}")
@@ -160,17 +196,19 @@ class AnswerWriter(Judge):
         self.repairs = repairs
         own = WriteAnswer if instructions is None else WriteAnswer.with_instructions(instructions)
         self.compose = dspy.Predict(own)
+        self.recall = dspy.Predict(WriteUnaided)
 
     async def decide(  # type: ignore[override]
-        self, *, question: str, passages: Mapping[str, str]
+        self, *, question: str, passages: Mapping[str, str], way: Way = "passages"
     ) -> dspy.Prediction:
         """One call, and its repairs."""
-        return dspy.Prediction(sentences=(await self.write(question, passages))[0])
+        source = None if way == "memory" else passages
+        return dspy.Prediction(sentences=(await self.write(question, source))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the sentences over and over, for as long as there are words left."""
-        written: list[CitedText] = list(reply.values["answer"])
-        sizes = [max(1, count_words(sentence["text"])) for sentence in written]
+        written: list[CitedText | str] = list(reply.values["answer"])
+        sizes = [max(1, count_words(text)) for text in _texts(written)]
         left = inputs["words"] - sum(sizes)
         for sentence, size in cycle(zip(tuple(written), sizes, strict=True)):
             if (left := left - size) < 0:
@@ -178,40 +216,56 @@ class AnswerWriter(Judge):
             written.append(sentence)
         return reply._replace(values={"answer": written})
 
-    def first_inputs(self, question: str, passages: Mapping[str, str]) -> dict[str, Any]:
+    def first_inputs(
+        self, question: str, passages: Mapping[str, str], words: int | None = None
+    ) -> dict[str, Any]:
         """The inputs of the first call."""
         return {
             "question": question,
             "passages": {str(number): text for number, text in enumerate(passages.values(), 1)},
-            "words": self.words,
+            "words": words or self.words,
             "citations": self.citations,
             "rejected": [],
             "faults": [],
         }
 
     async def write(
-        self, question: str, passages: Mapping[str, str]
+        self, question: str, passages: Mapping[str, str] | None, words: int | None = None
     ) -> tuple[list[Sentence], list[Provenance]]:
         """The sentences in order, at least one, and one provenance per call.
 
         Args:
-            passages: id -> text, the best first.
+            passages: id -> text, the best first; None: write without any.
+            words: most words of this answer; None: those of the judge.
         """
+        if passages is None:
+            inputs = self.first_inputs(question, {}, words)
+            del inputs["passages"], inputs["citations"]
+            return await self._compose("recall", inputs, [])
         if not passages:
             raise JudgeError(Reason.NO_PASSAGE, "there is no passage to write from")
-        inputs = self.first_inputs(question, passages)
+        inputs = self.first_inputs(question, passages, words)
+        return await self._compose("compose", inputs, list(passages))
+
+    async def _compose(
+        self, name: str, inputs: dict[str, Any], ids: Sequence[str]
+    ) -> tuple[list[Sentence], list[Provenance]]:
         calls: list[Provenance] = []
         for _ in range(1 + self.repairs):
-            reply = await self.ask("compose", **inputs)
+            reply = await self.ask(name, **inputs)
             calls.append(reply.provenance)
-            written: list[CitedText] = reply.values["answer"]
-            if not (faults := self._faults(written, len(passages))):
-                return _sentences(written, list(passages)), calls
-            inputs |= {"rejected": written, "faults": faults}
+            answer = reply.values["answer"]
+            written: list[CitedText] = [
+                {"text": each, "citations": []} if isinstance(each, str) else each
+                for each in answer
+            ]
+            if not (faults := self._faults(written, len(ids), inputs["words"])):
+                return _sentences(written, ids), calls
+            inputs |= {"rejected": answer, "faults": faults}
         detail = f"after {self.repairs} repairs: {'; '.join(faults)}"
-        raise JudgeOutputError(Reason.UNPARSEABLE, detail, str(written))
+        raise JudgeOutputError(Reason.UNPARSEABLE, detail, str(answer))
 
-    def _faults(self, written: Sequence[CitedText], n_passages: int) -> list[str]:
+    def _faults(self, written: Sequence[CitedText], n_passages: int, words: int) -> list[str]:
         """All that breaks a rule."""
         faults = [] if written else ["it has no sentence"]
         for nth, sentence in enumerate(written, 1):
@@ -228,9 +282,13 @@ class AnswerWriter(Judge):
                 checks[f"cites {number} more than once"] = n > 1
             faults += [f"sentence {nth} {what}" for what, is_so in checks.items() if is_so]
         n_words = count_words(" ".join(sentence["text"] for sentence in written))
-        if n_words > self.words:
-            faults.append(f"it has {n_words} words, wanted {self.words} at most")
+        if n_words > words:
+            faults.append(f"it has {n_words} words, wanted {words} at most")
         return faults
+
+
+def _texts(written: Sequence[CitedText | str]) -> list[str]:
+    return [each if isinstance(each, str) else each["text"] for each in written]
 
 
 def _sentences(written: Sequence[CitedText], ids: Sequence[str]) -> list[Sentence]:

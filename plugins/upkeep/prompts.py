@@ -243,7 +243,7 @@ def _fields(judge: Judge) -> dict[str, str | list[str]]:
         return examples | dict.fromkeys(judge.optional, "") | shown
     fields: dict[str, str | list[str]] = {}
     for name, parameter in inspect.signature(judge.decide).parameters.items():
-        is_needed = parameter.default is inspect.Parameter.empty
+        is_needed = parameter.default is inspect.Parameter.empty or name in own
         example = own.get(name) or _EXAMPLES.get(name, f"({name})")
         fields[name] = example if is_needed else ""
     return fields

@@ -80,6 +80,30 @@ class RunStep(FirstStage):
     path: InputPath
 
 
+class OracleStep(FirstStage):
+    """P**: the passages that a topic requires, in the order in which they were chosen."""
+
+    step: Literal["oracle"]
+
+
+class NoneStep(FirstStage):
+    """No passages, on purpose: an answer is then written from the question alone."""
+
+    step: Literal["none"]
+
+
+class RandomStep(Step):
+    """A random sample of the first passages, which keep their order."""
+
+    step: Literal["random"]
+    hits: Count = 10
+    depth: Count | None = Field(default=None, description="passages to draw from; else all")
+    seed: int = Field(default=0, ge=0, description="another seed draws other passages")
+    samples: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="runs, NAME-SEED each, with the seeds from `seed` on"
+    )
+
+
 class RrfStep(Step):
     """Reciprocal rank fusion of all rankings so far."""
 
@@ -188,9 +212,9 @@ class CutStep(Step):
 
 
 AnyStep = Annotated[
-    Bm25Step | DenseStep | SpladeStep | LuceneStep | RunStep | RrfStep | WeightedStep
-    | CrossEncoderStep | MonoT5Step | RankLlmStep | ListwiseStep | SetwiseStep
-    | MmrStep | CoverageStep | CutStep,
+    Bm25Step | DenseStep | SpladeStep | LuceneStep | RunStep | OracleStep | NoneStep
+    | RrfStep | WeightedStep | CrossEncoderStep | MonoT5Step | RankLlmStep | ListwiseStep
+    | SetwiseStep | MmrStep | CoverageStep | RandomStep | CutStep,
     Field(discriminator="step"),
 ]  # fmt: skip
 
@@ -231,6 +255,10 @@ def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
             raise ValueError(f"step {number}, {step.step}: {n} rankings; fuse them first, by rrf")
     if n > 1:
         raise ValueError(f"{n} rankings are left; fuse them, by rrf")
+    if len(steps) > 1 and any(isinstance(step, NoneStep) for step in steps):
+        raise ValueError("none: finds no passages, so it is the only step of a pipeline")
+    if sum(isinstance(step, RandomStep) for step in steps) > 1:
+        raise ValueError("random: once in a pipeline")
     return steps
 
 
@@ -244,7 +272,8 @@ def _searches(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     for number, step in enumerate(steps, 1):
         if isinstance(step, ListwiseStep | SetwiseStep | RankLlmStep | CoverageStep):
             raise ValueError(f"step {number}, {step.step}: asks a model, which no search here may")
-        if isinstance(step, RunStep) or (isinstance(step, CutStep) and step.required):
+        of_topics = isinstance(step, RunStep | OracleStep | NoneStep | RandomStep)
+        if of_topics or (isinstance(step, CutStep) and step.required):
             raise ValueError(f"step {number}, {step.step}: knows the topics alone, and no query")
     return steps
 
@@ -256,6 +285,20 @@ SearchPipeline = Annotated[Pipeline, AfterValidator(_searches)]  # of agents
 def make_name(steps: Sequence[Step]) -> str:
     """A run id for a pipeline without a name: `bm25-dense-rrf-mmr`."""
     return "-".join(step.step for step in steps if step.step != "cut")
+
+
+def expand_samples(name: str, steps: Sequence[Step]) -> dict[str, tuple[Step, ...]]:
+    """The pipeline by its name; one that draws several samples once a seed, as `bm25-7`."""
+    drawn = next((step for step in steps if isinstance(step, RandomStep)), None)
+    if drawn is None or drawn.samples == 1:
+        return {name: tuple(steps)}
+    return {
+        f"{name}-{seed}": tuple(
+            step.model_copy(update={"seed": seed, "samples": 1}) if step is drawn else step
+            for step in steps
+        )
+        for seed in range(drawn.seed, drawn.seed + drawn.samples)
+    }
 
 
 def cut_to(
@@ -277,7 +320,7 @@ def deep_enough(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
     wanted = 0
     for step in reversed(steps):
         if not isinstance(step, SearchStep):
-            depth = step.depth if isinstance(step, RerankStep) else None
+            depth = step.depth if isinstance(step, RerankStep | RandomStep) else None
             wanted = max(wanted, step.hits or 0, depth or 0)
         elif "hits" not in step.model_fields_set and step.hits < wanted:
             step = step.model_copy(update={"hits": wanted})

@@ -62,12 +62,17 @@ def _as_names(value: Any) -> Any:
     return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
-def _size_of_context(value: Any) -> Any:
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value[:9])
-    if value != "required" and (type(value) is not int or not 1 <= value <= MAX_PASSAGES):
-        raise ValueError(f"wanted 1 to {MAX_PASSAGES:,}, or required")
-    return value
+def _number_or_required(most: int) -> BeforeValidator:
+    """A number from 1 to `most`, also as text, or the word."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and value.isdecimal():
+            value = int(value[:9])
+        if value != "required" and (type(value) is not int or not 1 <= value <= most):
+            raise ValueError(f"wanted 1 to {most:,}, or required")
+        return value
+
+    return BeforeValidator(check)
 
 
 class CoverageConfig(Section):
@@ -79,7 +84,7 @@ class CoverageConfig(Section):
     eta: int = Field(
         default=3, ge=1, le=5, description="rating, 1-5, from which a text answers a question"
     )
-    k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
+    k: Annotated[Literal["required"] | Whole, _number_or_required(MAX_PASSAGES)] = Field(
         default=10, description="passages of a context; required: as many as the topic's Z* has"
     )
     alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
@@ -146,7 +151,9 @@ class GenerateConfig(Section):
     """What `judge generate` writes answers from, and in which layout."""
 
     k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
-    words: Whole = Field(default=400, ge=1, le=100_000, description="of an answer, at most")
+    words: Annotated[Literal["required"] | Whole, _number_or_required(100_000)] = Field(
+        default=400, description="of an answer, at most; required: as many as the topic's Z* has"
+    )
     citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
     layout: Literal["rag24", "rag25"] = Field(
         default="rag24", description="of TREC RAG 2024 or 2025"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -40,8 +40,9 @@ from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST, Results
 from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
-from ..inputs import load_collection
+from ..inputs import Collection, load_collection
 from ..protocols.coverage.files import get_inputs
+from .required import find_required
 
 PROGRAM, ANSWERS = "generate", "answers"
 JUDGES: tuple[JudgeName, ...] = ("answer_writer",)
@@ -55,12 +56,16 @@ class Contexts:
         names: ids of passages that have a text, best first, by run of the answers and topic.
         lost: why there is none, by run and topic, where the retrieval run did not cause that; a
             context that is empty and not lost is one for which nothing was found.
+        unaided: run and topic of the answers to write from the question alone.
+        words: most words of an answer by topic; empty: those of the settings.
     """
 
     topics: Mapping[str, Topic]
     passages: Mapping[str, Passage]
     names: Mapping[str, Mapping[str, Sequence[str]]]
     lost: Mapping[tuple[str, str], Reason]
+    unaided: Set[tuple[str, str]] = frozenset()
+    words: Mapping[str, int | None] = field(default_factory=dict)
 
     def items(self) -> Iterator[Item]:
         """The inputs of each answer: question, ids and texts; runs and topics in order."""
@@ -70,8 +75,14 @@ class Contexts:
                 ids = {"run_id": run_id, "topic_id": topic_id}
                 if (why := self.lost.get((run_id, topic_id))) is not None:
                     yield Item(ids, None, missing="there is no context to write from", reason=why)
+                elif topic_id in self.words and not self.words[topic_id]:
+                    what = "its Z* is empty, or missing ratings leave it open"
+                    yield Item(ids, None, missing=what, reason=Reason.INCOMPLETE)
                 else:
-                    yield Item(ids, (self.topics[topic_id].question, names, texts))
+                    question = self.topics[topic_id].question
+                    words, unaided = self.words.get(topic_id), (run_id, topic_id) in self.unaided
+                    rest = (words, unaided) if words or unaided else ()
+                    yield Item(ids, (question, names, texts, *rest))
 
     def list_names(self, item: Item) -> Sequence[str]:
         """The passages of one of the items."""
@@ -79,7 +90,9 @@ class Contexts:
 
     def has_no_passages(self, item: Item) -> bool:
         """Whether the retrieval run has no passage for it: then it has no answer either."""
-        return item.payload is not None and not self.list_names(item)
+        return (
+            item.payload is not None and not self.list_names(item) and item.payload[-1] is not True
+        )
 
 
 def generate_config(config: Config) -> Config:
@@ -91,7 +104,10 @@ def generate_config(config: Config) -> Config:
     for name in ("topics", "passages", "retrieval"):
         if not getattr(source, name):
             raise InputError(f"no {name}: name a file (data.{name}, --{name})")
-    data = DataConfig(topics=source.topics, passages=source.passages, retrieval=source.retrieval)
+    kept = ["topics", "passages", "retrieval"]
+    if config.generate.words == "required":
+        kept += ["questions", "ratings", "pool"]
+    data = DataConfig(**{name: getattr(source, name) for name in kept})
     config = config.model_copy(update={"program": (), "data": data})
     check_build_folder(config, PROGRAM, (f"{ANSWERS}/", STATISTICS, DATASHEET))
     return config
@@ -107,9 +123,11 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
     """
     settings = config.generate
     collection = load_collection(config.data, config.run.limit, CoverageConfig(k=settings.k))
-    _check_limits(settings, collection.topics)
+    words = _count_required_words(config, collection) if settings.words == "required" else {}
+    _check_limits(settings, collection.topics, words)
     contexts: dict[str, dict[str, list[str]]] = {}
     lost: dict[tuple[str, str], Reason] = {}
+    unaided: set[tuple[str, str]] = set()
     inputs = get_inputs(collection)
     rankings = inputs.rankings
     for retrieval_run, ranking in rankings.items():
@@ -123,26 +141,49 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
                 else:
                     what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
                     collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
+            if topic_id in ranking and not ranking[topic_id]:
+                unaided.add((run_id, topic_id))
             if (why := inputs.failed.get((retrieval_run, topic_id))) is not None:
                 lost[run_id, topic_id] = why
             elif ranking.get(topic_id) and not of_topics[topic_id]:
                 lost[run_id, topic_id] = Reason.NO_PASSAGE
     problems.take(collection.problems)
-    return Contexts(collection.topics, collection.passages, contexts, lost)
+    return Contexts(collection.topics, collection.passages, contexts, lost, unaided, words)
 
 
-def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:
+def _count_required_words(config: Config, collection: Collection) -> dict[str, int | None]:
+    """The words of the topic's Z*; None: missing ratings leave it open.
+
+    Raises: InputError for a passage of it without a text.
+    """
+    counts: dict[str, int | None] = {}
+    for topic_id, names in find_required(config, collection.topics).items():
+        if lost := [name for name in names or () if name not in collection.passages]:
+            what = f"no text of {lost[0]!r}, which topic {topic_id!r} requires"
+            raise InputError(f"generate.words: {what}; add the file that has it (--passages)")
+        texts = (collection.passages[name].text for name in names or ())
+        counts[topic_id] = None if names is None else sum(map(count_words, texts))
+    return counts
+
+
+def _check_limits(
+    settings: GenerateConfig, topics: Mapping[str, Topic], words: Mapping[str, int | None]
+) -> None:
     """Raise InputError for answers that would be read back as too long for their track."""
     form = RAG_2024 if settings.layout == "rag24" else RAG_2025
-    if form is RAG_2025 and any(map(is_of_2026, topic_ids)):
+    if form is RAG_2025 and any(map(is_of_2026, topics)):
         form = RAG_2026
-    for name, most in (
-        ("k", form.max_references),
-        ("words", form.max_words),
-        ("citations", form.max_citations),
+    n_words = max((n or 0 for n in words.values()), default=settings.words)
+    for name, got, most in (
+        ("k", settings.k, form.max_references),
+        ("words", n_words, form.max_words),
+        ("citations", settings.citations, form.max_citations),
     ):
-        if most is not None and (got := getattr(settings, name)) > most:
-            raise InputError(f"generate.{name}: {got}, wanted {most} at most ({form.name})")
+        if most is not None and isinstance(got, int) and got > most:
+            of_topic = " for the longest Z*" if words and name == "words" else ""
+            raise InputError(
+                f"generate.{name}: {got}{of_topic}, wanted {most} at most ({form.name})"
+            )
 
 
 def _run_id(wanted: str | None, retrieval_run: str, *, is_one: bool) -> str:
@@ -250,7 +291,9 @@ def answers_datasheet(manifest: Mapping[str, Any]) -> str:
 
 def _numbers(numbers: Mapping[str, Any]) -> Iterator[str]:
     yield f"- passages given: the first {numbers['k']} of a topic's ranking"
-    yield f"- words of an answer, at most: {numbers['words']}"
+    required = "as many as the topic's required passages have"
+    words = required if numbers["words"] == "required" else numbers["words"]
+    yield f"- words of an answer, at most: {words}"
     yield f"- citations of a sentence, at most: {numbers['citations']}"
     own = "the writer's" if numbers["instructions"] is None else "of one's own"
     yield f"- instructions: {own}, named by the hash of the prompts above"
@@ -330,9 +373,16 @@ class _Answers(Build):
         contexts, writer = self.source, self.judge_set["answer_writer"]
         layout = self.config.generate.layout
 
-        async def write(question: str, names: list[str], texts: list[str]) -> tuple[Any, Any]:
+        async def write(
+            question: str,
+            names: list[str],
+            texts: list[str],
+            words: int | None = None,
+            unaided: bool = False,
+        ) -> tuple[Any, Any]:
             """The sentences, each with the positions of the passages that it cites."""
-            sentences, calls = await writer.write(question, dict(zip(names, texts, strict=True)))
+            passages = None if unaided else dict(zip(names, texts, strict=True))
+            sentences, calls = await writer.write(question, passages, words)
             return [
                 {"text": s.text, "citations": [names.index(c.passage_id) for c in s.citations]}
                 for s in sentences

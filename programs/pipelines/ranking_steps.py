@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Protocol
 
 from ...backends.budget import Budget
@@ -15,7 +16,7 @@ from ...backends.secrecy import check_keys
 from ...metrics.length import token_counter
 from ...records.judgements import Reason
 from ...records.reading.problems import InputError, Problems
-from ...records.relevance import read_trec_run
+from ...records.relevance import NO_PASSAGES, read_trec_run
 from ...records.rows import Passage, Topic
 from ...records.topics import read_passages
 from ...retrieval.corpus import passage_text
@@ -29,6 +30,9 @@ from ..config.pipelines import (
     FirstStage,
     MmrStep,
     MonoT5Step,
+    NoneStep,
+    OracleStep,
+    RandomStep,
     RankLlmStep,
     RerankStep,
     RrfStep,
@@ -82,7 +86,7 @@ class RankingSteps:
 
     Args:
         judged: None where no step asks a judge.
-        required: the size of Z* of each topic; None: missing ratings leave it open.
+        required: P** of each topic; None: missing ratings leave it open.
         texts: gives the passages; None: the files of the config do.
     """
 
@@ -92,7 +96,7 @@ class RankingSteps:
         topics: Mapping[str, Topic],
         indexes: Indexes,
         judged: JudgedSteps | None,
-        required: Mapping[str, int | None],
+        required: Mapping[str, tuple[str, ...] | None],
         budget: Budget,
         problems: Problems,
         *,
@@ -149,6 +153,8 @@ class RankingSteps:
             after = [*rankings, self._retrieve(step)]
         elif isinstance(step, RrfStep | WeightedStep):
             after = [self._fuse(step, rankings)]
+        elif isinstance(step, RandomStep):
+            after = [self._sample(step, rankings[0])]
         elif isinstance(step, CutStep):
             after = [self._cut(step, rankings[0])]
         else:
@@ -163,7 +169,26 @@ class RankingSteps:
         self.seconds[step.step] = self.seconds.get(step.step, 0.0) + took
         return after
 
+    def _find_open(self) -> dict[str, Reason]:
+        """The topics whose required passages are not known."""
+        return {t: Reason.INCOMPLETE for t in self._topics if self._required[t] is None}
+
+    def _sample(self, step: RandomStep, rankings: Rankings) -> Rankings:
+        """Draw passages of each topic, whichever other topics there are."""
+        drawn = {}
+        for topic, ranked in rankings.items():
+            front = ranked[: step.depth]
+            rng = Random(f"{step.seed} {topic}")
+            kept = set(rng.sample(range(len(front)), min(step.hits, len(front))))
+            drawn[topic] = [each for i, each in enumerate(front) if i in kept]
+        return drawn
+
     def _retrieve(self, step: FirstStage) -> Rankings:
+        if isinstance(step, NoneStep):
+            return {topic: [Scored(NO_PASSAGES, 1.0)] for topic in self._topics}
+        if isinstance(step, OracleStep):
+            self._lost[step] = self._find_open()
+            return {topic: by_rank(self._required[topic] or ()) for topic in self._topics}
         if isinstance(step, RunStep):
             problems = Problems()
             rankings = read_trec_run(step.path, problems)
@@ -203,9 +228,8 @@ class RankingSteps:
     def _cut(self, step: CutStep, rankings: Rankings) -> Rankings:
         cut = dict(rankings)
         if step.required:
-            sizes = self._required
-            cut = {topic: ranked[: sizes[topic] or 0] for topic, ranked in cut.items()}
-            self._lost[step] = {t: Reason.INCOMPLETE for t in cut if sizes[t] is None}
+            cut = {t: ranked[: len(self._required[t] or ())] for t, ranked in cut.items()}
+            self._lost[step] = self._find_open()
         if step.tokens is not None:
             limit, count = step.tokens, token_counter(self._config.coverage.tokenizer)
             texts = {name: each.text for name, each in self._texts.of(_ids(cut)).items()}

@@ -18,7 +18,7 @@ from ...records.judgements import Reason
 from ...records.questions import Ratings, read_question_sets, read_ratings
 from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems, raise_at
-from ...records.relevance import write_trec_run
+from ...records.relevance import NO_PASSAGES, write_trec_run
 from ...records.rows import QuestionSet, Ranking, Topic
 from ...records.topics import read_topics
 from ...records.writing import remove, rename, write_file
@@ -28,11 +28,13 @@ from ..config.pipelines import (
     CoverageStep,
     CutStep,
     ListwiseStep,
+    OracleStep,
     RankLlmStep,
     RunStep,
     SetwiseStep,
     Step,
     deep_enough,
+    expand_samples,
     make_name,
     too_shallow,
 )
@@ -44,12 +46,10 @@ from ..engine.manifest import input_hashes, make_fingerprint, this_time
 from ..engine.results import MANIFEST
 from ..engine.session import Session, run_session
 from ..engine.spending import Estimate
-from ..inputs import Collection, read_coverage_inputs
-from ..protocols.coverage.program import add_pools
-from ..protocols.coverage.topic import CoverageData, TopicView
 from .indexing import Encoders, Indexes
 from .judged_steps import JudgedSteps
 from .ranking_steps import Rankings, RankingSteps
+from .required import find_required
 
 PROGRAM = "retrieve"  # what the manifest calls it
 RUN_FILES = (".run", ".trec", ".txt")  # names that are a file; others are a folder
@@ -201,7 +201,7 @@ def retrieve(
     topics = _topics(config, problems)
     questions, ratings = _questions_and_ratings(config, pipelines, problems)
     problems.raise_errors()
-    required = _count_required(config, pipelines, topics)
+    required = find_required(config, topics) if _needs_required(pipelines) else {}
     budget = budget or make_budget(config)
     before = replace(budget.usage)
     began = time.monotonic()
@@ -305,12 +305,18 @@ def asks_by_itself(config: Config) -> bool:
 
 def read_pipelines(config: Config) -> dict[str, tuple[Step, ...]]:
     """The pipelines of a config by the names of their runs. Raises: InputError if it has none."""
-    pipelines: dict[str, tuple[Step, ...]] = dict(config.pipelines)
+    named: dict[str, tuple[Step, ...]] = dict(config.pipelines)
     if config.retrieve:
         name = make_name(config.retrieve)
-        if name in pipelines:
+        if name in named:
             raise InputError(f"pipelines.{name}: has the name that retrieve: gives its run")
-        pipelines[name] = config.retrieve
+        named[name] = config.retrieve
+    pipelines: dict[str, tuple[Step, ...]] = {}
+    for name, steps in named.items():
+        for run_id, expanded in expand_samples(name, steps).items():
+            if run_id in pipelines or (run_id != name and run_id in named):
+                raise InputError(f"pipelines.{name}: its sample {run_id} has the name of another")
+            pipelines[run_id] = expanded
     if not pipelines:
         raise InputError("no pipeline: name one (--pipeline, retrieve: or pipelines:)")
     for name in pipelines:
@@ -366,31 +372,12 @@ def _questions_and_ratings(
     return questions, ratings
 
 
-def _count_required(
-    config: Config, pipelines: Mapping[str, Sequence[Step]], topics: Mapping[str, Topic]
-) -> dict[str, int | None]:
-    """The size of Z* of each topic, where a cut wants it; None: missing ratings leave it open.
-
-    Raises: InputError for a topic without sub-questions.
-    """
-    if not any(isinstance(step, CutStep) and step.required for step in _steps(pipelines)):
-        return {}
-    if config.data.questions is None or not config.data.ratings:
-        what = "rated sub-questions say how many (data.questions and data.ratings)"
-        raise InputError(f"as many passages as required: {what}")
-    problems = Problems()
-    inputs = read_coverage_inputs(config.data, config.coverage, [], dict(topics), problems)
-    problems.raise_errors()
-    questions = inputs.questions or {}
-    if lost := [topic for topic in topics if topic not in questions]:
-        raise InputError(f"{config.data.questions}: no sub-questions of topic {lost[0]!r}")
-    data = CoverageData(
-        {topic: questions[topic] for topic in topics},
-        {topic: dict(inputs.ratings.get(topic, {})) for topic in topics},
+def _needs_required(pipelines: Mapping[str, Sequence[Step]]) -> bool:
+    """Whether a step needs the required passages of each topic."""
+    return any(
+        isinstance(step, OracleStep) or (isinstance(step, CutStep) and step.required)
+        for step in _steps(pipelines)
     )
-    add_pools(data, Collection(dict(topics), [], coverage=inputs))
-    views = {topic: TopicView(data, topic, config.coverage) for topic in topics}
-    return {t: None if view.n_open else len(view.required) for t, view in views.items()}
 
 
 def _calls(judged: JudgedSteps, pipelines: Mapping[str, Sequence[Step]]) -> dict[str, Any]:
@@ -416,7 +403,9 @@ def _counts(
         "topics_without_passages": [topic for topic in empty if topic not in cut_to_nothing],
         "topics_cut_to_nothing": [topic for topic in cut_to_nothing if topic not in lost],
         "failed_topics": dict(lost),
-        "passages": sum(sizes),
+        "passages": sum(
+            each.passage_id != NO_PASSAGES for ranked in rankings.values() for each in ranked
+        ),
     }
 
 

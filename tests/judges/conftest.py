@@ -159,6 +159,9 @@ _OWN = (
         {"question": QUESTION, "passages": {"p9": PASSAGES[0], "p4": PASSAGES[1]}}, "sentences",
         "compose",
     ),
+    Case("answer_writer_unaided", AnswerWriter,
+         {"question": QUESTION, "passages": {}, "way": "memory"}, "sentences", "recall",
+         given={"rejected": ["Wind."], "words": 400}),
     Case(
         "query_writer", QueryWriter, {"question": QUESTION, "sentence": SENTENCE, "wanted": 2},
         "queries", "write",
@@ -266,6 +269,8 @@ def _answer_like_the_baseline(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_ranking.best_passage(asked)
     if "citations" in asked:
         return lexical_answer_writing.write_answer(asked)
+    if asked.keys() == {"question", "words", "rejected", "faults"}:
+        return lexical_answer_writing.write_unaided(asked)
     if "response" in asked:
         several = "key_points" in asked
         return (lexical_keypoints.judge_points if several else lexical_keypoints.judge_point)(asked)

@@ -20,6 +20,7 @@ from nuggetjudge.records import (
     write_qrels,
 )
 from nuggetjudge.records.kinds import file_kind
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.relevance import write_trec_run
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
@@ -239,6 +240,14 @@ def test_what_the_layout_cannot_carry_is_refused_before_anything_is_written(
     with pytest.raises(ValueError, match=message):
         write_trec_run(tmp_path / "a.run", given_rankings)
     assert not (tmp_path / "a.run").exists()
+
+
+def test_a_topic_that_is_to_have_no_passages_says_so_alone(write, problems):
+    found = read_trec_run(write("12 Q0 no-passages 1 1.0 x\n"), problems)
+    assert found["12"].passage_ids == ()
+    read_trec_run(write("12 Q0 no-passages 1 1.0 x\n12 Q0 a 2 0.5 x\n"), problems)
+    with pytest.raises(InputError, match="'no-passages' in topic '12', wanted it alone"):
+        problems.raise_errors()
 
 
 def test_a_ranking_that_was_not_made_says_why_in_a_run_that_other_tools_read(write, problems):

@@ -373,12 +373,20 @@ def add_pools(data: CoverageData, collection: Collection) -> None:
 
 
 def add_contexts(data: CoverageData, inputs: CoverageInputs) -> None:
-    """Cut each ranking to its context; needs the pools where `k` is "required"."""
+    """Cut each ranking to its context; needs the pools where `k` is "required".
+
+    A retrieval run that has no passages on purpose (direct prompting) has no context to score.
+    """
+    of_runs = {
+        run_id: of
+        for run_id, of in inputs.rankings.items()
+        if run_id not in inputs.retrieved or not of or any(of.values())
+    }
     for topic_id in data.topics:
         k = inputs.most_k(topic_id)
         if topic_id in data.questions:
             k = TopicView(data, topic_id, inputs.settings).k
-        for run_id, rankings in inputs.rankings.items():
+        for run_id, rankings in of_runs.items():
             cut = data.rankings.setdefault(run_id, {})
             if topic_id in rankings:
                 cut[topic_id] = rankings[topic_id][:k]

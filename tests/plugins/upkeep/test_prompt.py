@@ -63,7 +63,11 @@ def items_of(inputs):
         (["relevance"], judges.RelevanceJudge, {"question": Q, "passage": P}),
         (["answerability"], judges.AnswerabilityGrader, {"question": Q, "context": P}),
         (["nuggetizer"], judges.Nuggetizer, {"question": Q, "passages": [P, S]}),
-        (["answer_writer"], AnswerWriter, {"question": Q, "passages": {"p1": P, "p2": S}}),
+        (
+            ["answer_writer"],
+            AnswerWriter,
+            {"question": Q, "passages": {"p1": P, "p2": S}, "way": "passages"},
+        ),
         (["keypoint_merger"], judges.KeyPointMerger, {"question": Q, "texts": [P, S, Q]}),
         (["query_writer"], judges.QueryWriter, {"question": Q, "sentence": S, "wanted": 2}),
         (

@@ -230,6 +230,57 @@ def test_a_topic_for_which_nothing_was_retrieved_costs_no_call(server, made, wri
     assert list(read_answer_views(tmp_path / "out")["bm25"]) == ["tide"]
 
 
+def test_direct_prompting_asks_the_question_alone_and_differs_from_finding_nothing(
+    server, write, tmp_path
+):
+    """kelp is to have no passages, of tide nothing was found: one answer, from no passage."""
+    server.brain = lambda body: {"answer": ["Kelp grows."]}
+    data = write(runs={"none": {"kelp": ["no-passages"]}})
+    given = {"run.out": tmp_path / "out", "run.cache": False, **data}
+    sets = [f"models.default.api_base={server.base_url}"]
+    generate(load_config(None, given, sets, "hosted_vllm/mock"))
+    assert [input_of(request.body) for request in server.requests] == [
+        {"question": TOPICS["kelp"], "words": 400, "rejected": [], "faults": []}
+    ]
+    [(topic, answer)] = read_answer_views(tmp_path / "out")["none"].items()
+    assert (topic, answer.references, answer.text) == ("kelp", (), "Kelp grows.")
+
+
+def test_answers_as_long_as_the_required_passages_are_asked_for_by_topic(
+    server, made, write, tmp_path
+):
+    """tide: p1 alone (5 words). kelp: p4 answers 0 and p3 answers 1, so both (4 + 4 words)."""
+    data = write(runs={"bm25": RUNS["bm25"]})
+    rows = {"tide": {"p1": [5, 4], "p2": [0, 3]}, "kelp": {"p3": [0, 5], "p4": [3, 0]}}
+    questions = [{"id": topic, "subquestions": ["a?", "b?"]} for topic in rows]
+    ratings = [
+        {"id": topic, "docid": name, "rating": rating}
+        for topic, of in rows.items()
+        for name, rating in of.items()
+    ]
+    write_rows(tmp_path / "questions.jsonl", questions)
+    write_rows(tmp_path / "ratings.jsonl", ratings)
+    (tmp_path / "pool.qrels").write_text(
+        "".join(f"{r['id']} 0 {r['docid']} 1\n" for r in ratings), encoding="utf-8"
+    )
+    data |= {
+        "data.questions": tmp_path / "questions.jsonl",
+        "data.ratings": [tmp_path / "ratings.jsonl"],
+        "data.pool": tmp_path / "pool.qrels",
+    }
+    server.brain = lambda body: {"answer": [{"text": "Sea.", "citations": [1]}]}
+    made(data=data, **{"generate.words": "required"})
+    asked = {
+        input_of(request.body)["question"]: input_of(request.body)["words"]
+        for request in server.requests
+    }
+    assert asked == {TOPICS["tide"]: 5, TOPICS["kelp"]: 8}
+    ratings[0]["rating"] = [-1, 4]  # what tide requires is open
+    write_rows(tmp_path / "ratings.jsonl", ratings)
+    manifest = made("open", data=data, **{"generate.words": "required"})
+    assert manifest["unjudged_by_reason"] == {"incomplete": 1}
+
+
 def test_a_passage_without_text_is_listed_and_none_moves_up_in_its_place(made, write, tmp_path):
     manifest = made(data=write(runs={"bm25": {"tide": ["p1", "lost", "p2"]}}))
     assert read_answer_views(tmp_path / "out")["bm25"]["tide"].references == ("p1",)

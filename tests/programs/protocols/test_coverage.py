@@ -289,6 +289,15 @@ def test_an_answer_that_names_nothing_has_an_empty_context_in_every_command(file
     assert score_path(result.folder, Problems()) == result.scores
 
 
+def test_a_run_that_is_to_have_no_passages_has_a_report_and_no_context_to_score(files):
+    folder = files()
+    (folder / "a.run").write_text("t Q0 no-passages 1 1 a\n", encoding="utf-8")
+    values = scores(judged(folder, *GIVEN))
+    assert values["a", "report_coverage"] == 1 / 3
+    assert ("a", "coverage") not in values
+    assert ("b", "coverage") in values
+
+
 def test_an_undecided_question_is_no_subtopic_though_a_foreign_passage_answers_it(files):
     ratings = {"t:0#0": [5, -1, 0, 0], "x:0#0": [0, 5, 0, 0], "t:0#1": [0] * 4, "t:1#2": [0] * 4}
     result = judged(files(ratings), "topics", "questions", "ratings", "retrieval")
