@@ -35,6 +35,10 @@ def open_backend(
 
     if config.way == "lexical":
         return LexicalBackend(config, budget)
+    if config.recorded_judge:
+        from .offline import RecordedLabels
+
+        return RecordedLabels(config, budget)
     if config.way == "recorded":
         from .offline import RecordedTransport
 

@@ -84,6 +84,7 @@ _NOWHERE = re.compile(
     r"|(default|extra)_?query|(access|ad|api|auth|bearer|hf|id|refresh|secret|security|session)_?tokens?)"
 )
 
+RECORDED = "recorded:"  # before the name of a judge whose labels are in a file
 Engine = Literal["http", "litellm", "decision", "vllm", "lexical", "recorded"]
 
 
@@ -128,8 +129,8 @@ class ModelConfig(BaseModel):
 
     model: str = Field(
         min_length=1,
-        description="lexical, openai/NAME, hosted_vllm/NAME, typesafe/NAME, preset:NAME or a "
-        "LiteLLM name",
+        description="lexical, openai/NAME, hosted_vllm/NAME, typesafe/NAME, preset:NAME, "
+        "recorded:NAME or a LiteLLM name",
     )
     engine: Engine | None = Field(
         default=None, description="overrides what the prefix of model says"
@@ -146,7 +147,8 @@ class ModelConfig(BaseModel):
         default=None, description="name of the endpoint in the cache key; default: its base URL"
     )
     recording: InputPath | None = Field(
-        default=None, description="JSONL of replies, for engine: recorded"
+        default=None,
+        description="labels, for model: recorded:NAME; JSONL of replies, for engine: recorded",
     )
     vllm: dict[str, Any] = Field(
         default_factory=dict,
@@ -225,7 +227,8 @@ class ModelConfig(BaseModel):
         if self.way in ("litellm", "decision") and "/" not in self.model:
             raise ValueError(f"model {self.model!r} names no provider{_meant(self.model)}")
         if self.way == "recorded" and self.recording is None:
-            raise ValueError("engine: recorded needs recording, a JSONL file of replies")
+            of = "a file of labels" if self.recorded_judge else "a JSONL file of replies"
+            raise ValueError(f"{self.model} needs recording, {of}")
         if self.api_base is not None:
             _check_url(self.api_base)
         self._check_vllm()
@@ -253,9 +256,22 @@ class ModelConfig(BaseModel):
             return self.engine
         if self.model == "lexical":
             return "lexical"
+        if self.model.startswith(RECORDED):
+            return "recorded"
         if self.model.startswith(_DECISION_PREFIXES):
             return "decision"
         return "http" if self.model.startswith(_HTTP_PREFIXES) else "litellm"
+
+    @property
+    def recorded_judge(self) -> str:
+        """Whose recorded labels answer; "": nobody's."""
+        is_recorded = self.way == "recorded" and self.model.startswith(RECORDED)
+        return self.model.removeprefix(RECORDED) if is_recorded else ""
+
+    @property
+    def gives_labels_alone(self) -> bool:
+        """Whether it answers each question by a label, without quotes or reasons."""
+        return self.way == "decision" or bool(self.recorded_judge)
 
     @property
     def is_own_server(self) -> bool:

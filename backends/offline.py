@@ -1,25 +1,27 @@
-"""Answers without a model: the lexical baseline, and replies that were recorded."""
+"""Answers without a model: the lexical baseline, and replies and labels that were recorded."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import orjson
 
 from ..records.judgements import Provenance, Reason
-from ..records.reading.lines import json_lines
+from ..records.kinds import Cell
+from ..records.reading.lines import is_json, json_lines
 from ..records.reading.problems import InputError, Problems
 from .budget import Budget
 from .config import ModelConfig
-from .errors import EndpointError, JudgeError
+from .errors import EndpointError, JudgeError, JudgeOutputError
 from .gateway import Completion, Reply
 from .prompt import Prompt
-from .replies.completion import record_answer
+from .replies.completion import NAMED, record_answer
 from .replies.logprobs import Token, read_tokens
+from .replies.schema import ReplyFormat, get_key_source
 
 _TEXTS = ("text", "finish_reason", "refusal", "model")  # the other fields are counts
 
@@ -109,3 +111,113 @@ class LexicalBackend:
 
     async def aclose(self) -> None:
         """Nothing is open."""
+
+
+class RecordedLabels:
+    """Answers with the label that a judge once gave the same item, by the ids of the item.
+
+    `config.recording` is any label file. The judge is a member in its votes; in a file without
+    votes `label` is of the judge, whatever its name.
+
+    Raises: InputError for a file that holds no labels, or none of this judge.
+    """
+
+    def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
+        self.config = config
+        self.budget = budget or Budget()
+        self._where = Provenance(model=config.model, finish_reason="stop")
+        self._names, self._labels = _read_recorded_labels(config)
+
+    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        """See Backend.ask. Raises: JudgeError for an item without a recorded label."""
+        output, source = _find_label_field(prompt)
+        if source is None:
+            values: Any = self._find(inputs, None)
+        else:
+            values = {key: self._find(inputs, text) for key, text in inputs[source].items()}
+        record_answer(prompt, inputs, replicate, self._where)
+        return Reply(_check(prompt, output, values, inputs), self._where)
+
+    def _find(self, inputs: Mapping[str, Any], listed: str | None) -> str:
+        """The label of the item that has these inputs, or this text of a list."""
+        named, found = NAMED.get(), set[str]()
+        items, get_ids = named if named is not None else ((), lambda i: {})
+        for i, item in enumerate(items):
+            texts = {name: text for name, text in item.items() if name not in inputs}
+            if listed in texts.values() if listed is not None else item.items() <= inputs.items():
+                found.add(self._look_up(get_ids(i)))
+        if not found:
+            what = "recorded labels answer about the items of a run as they are, by their ids"
+            raise JudgeError(Reason.ERROR, f"{self.config.model}: {what}")
+        if len(found) > 1:
+            what = "items of one text have different recorded labels: set judges.NAME.window to 1"
+            raise JudgeError(Reason.ERROR, f"{self.config.model}: {what}")
+        return found.pop()
+
+    def _look_up(self, ids: Mapping[str, Any]) -> str:
+        path = self.config.recording
+        if {*ids} != {*self._names}:
+            theirs, ours = (", ".join(names) for names in (self._names, ids))
+            what = f"{path} names items by {theirs}, this run by {ours}"
+            raise JudgeError(Reason.ERROR, what)
+        label = self._labels.get(tuple(str(ids[name]) for name in self._names))
+        if label is None:
+            which = ", ".join(map(str, ids.values()))
+            what = f"{path} has no label of {self.config.recorded_judge} for {which}"
+            raise JudgeError(Reason.ERROR, what)
+        return label
+
+    def copy_with(self, **settings: Any) -> Self:
+        """See Backend.copy_with; it answers as before."""
+        changed = copy.copy(self)
+        changed.config = self.config.model_copy(update=settings)
+        return changed
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def _read_recorded_labels(config: ModelConfig) -> tuple[tuple[str, ...], dict[Cell, str]]:
+    """The names of the ids of an item, and the label of each item that has one."""
+    from ..records.labels import VOTES, read_labels
+
+    path, judge = config.recording, config.recorded_judge
+    assert path is not None  # ModelConfig checks it
+    problems, members = Problems(), dict[str, str]()  # by name the field of its votes
+    for _, row in json_lines(path, Problems()) if is_json(path) else ():
+        for field, value in row.items():
+            if isinstance(value, dict):
+                members |= dict.fromkeys(value, field)
+    file = read_labels(path, problems, votes=members.get(judge, VOTES))
+    problems.raise_errors()
+    if judge not in members and file.votes:
+        known = ", ".join(dict.fromkeys(n for votes in file.votes.values() for n in votes))
+        raise InputError(f"{path}: no label of {judge!r}, wanted one of {known}")
+    if judge not in members:
+        return tuple(file.key_names), dict(file.cells)
+    votes = ((cell, by_member.get(judge)) for cell, by_member in file.votes.items())
+    return tuple(file.key_names), {cell: label for cell, label in votes if label is not None}
+
+
+def _find_label_field(prompt: Prompt) -> tuple[str, str | None]:
+    """The output that holds labels, the first, and the input whose keys it has."""
+    output, field = next(iter(prompt.signature.output_fields.items()))
+    return output, get_key_source(field)
+
+
+def _check(prompt: Prompt, output: str, labels: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The labels as the reply of a model. Raises: JudgeOutputError for those of another scale."""
+    for made in _as_replies(labels):
+        try:
+            return ReplyFormat.parse(prompt, orjson.dumps({output: made}).decode(), inputs)
+        except JudgeOutputError as error:
+            first = error
+    raise first
+
+
+def _as_replies(labels: Any) -> Iterator[Any]:
+    """Grades as numbers, else labels as they are."""
+    each = labels.values() if isinstance(labels, dict) else (labels,)
+    if all(label.isdecimal() for label in each):
+        yield {k: int(v) for k, v in labels.items()} if isinstance(labels, dict) else int(labels)
+    yield labels

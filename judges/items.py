@@ -133,8 +133,11 @@ class ItemJudge(ExplainingJudge):
         return verdicts
 
     def _answers_apart(self, error: JudgeError) -> bool:
-        is_apart = self.backend is not None and self.backend.config.way == "decision"
-        return is_apart and error.reason in (Reason.REFUSED, Reason.UNPARSEABLE)
+        config = self.backend.config if self.backend is not None else None
+        if config is None or not config.gives_labels_alone:
+            return False
+        of_one = (Reason.ERROR,) if config.recorded_judge else (Reason.REFUSED,)
+        return error.reason in (*of_one, Reason.UNPARSEABLE)
 
     @property
     def most_calls(self) -> int:

@@ -108,7 +108,7 @@ class EntailmentJudge(ItemJudge):
         else:
             self.listed, self.predictor, self.output = "key_point", "judge_each", "verdicts"
             self.judge_each = dspy.Predict(JudgePoints)
-        if self.backend is not None and self.backend.config.way == "decision":
+        if self.backend is not None and self.backend.config.gives_labels_alone:
             predict, self.evidence = self.question(self.predictor), {}
             predict.signature = _without_quotes(predict.signature, self.output)
         self.scorers = {self.predictor: self.make_weighted_scorer({})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -35,6 +35,9 @@ class RecordedReply(NamedTuple):
 
 
 _RECORDED: ContextVar[list[RecordedReply] | None] = ContextVar("recorded_replies", default=None)
+# Inputs of the items that a run asks about now, and the ids of the one at an index.
+NAMED: ContextVar[tuple[Sequence[Mapping[str, Any]], Callable[[int], Mapping[str, Any]]] | None]
+NAMED = ContextVar("named_items", default=None)
 _FAILED: ContextVar[set[bytes] | None] = ContextVar("failed_questions", default=None)
 
 
