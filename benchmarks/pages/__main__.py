@@ -40,7 +40,7 @@ TABLES = {  # page: what prints its tables
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),
     "contexts.md": (retrieval.main,),
-    "corrected.md": (corrected.main, looks.main),
+    "corrected-scores.md": (corrected.main, looks.main),
     "coverage.md": (crux.main,),
     "faults.md": (faults.main,),
     "juries.md": (juries.main,),

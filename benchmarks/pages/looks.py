@@ -1,5 +1,5 @@
 """How often intervals leave the score out if one looks at them all the time: a table of
-docs/trust/corrected.md.
+docs/benchmarks/corrected-scores.md.
 
     python -m benchmarks.pages.looks DATA [--streams 400]
 
