@@ -349,18 +349,22 @@ class Result(InTables, StoredResult):
         labels: str | Path | None = None,
         by: str | None = None,
         width: str = "column",
+        levels: str | None = None,
+        run_groups: str | Path | None = None,
     ) -> str:
         """Write the figure of `judge figure`, and return its caption.
 
         Args:
-            kind: "leaderboard", "tau", "topics", "length" or "groups".
+            kind: "leaderboard", "tau", "topics", "length", "groups", "labels" or "confusion".
             out: the file to write: .pdf, .svg or .png.
-            other: the second results of "tau".
+            other: the second results of "tau" and "confusion".
             measure: the measure to draw; None: the first main measure.
             labels: human labels: the other side of "tau"; a "leaderboard" shows scores that are
                 corrected with them.
             by: the groups of topics of "groups": "domain", "category" or "documents".
             width: "column" (3.3 inches) or "page" (6.9 inches).
+            levels, run_groups: as in `judge figure`: the points of "tau" and "length", and a file
+                with the group of each run.
 
         Raises: InputError if this cannot be drawn, or if matplotlib is not installed.
         Warns: UserWarning if rows were left out.
@@ -370,7 +374,9 @@ class Result(InTables, StoredResult):
         with InOneLine(), ExitStack() as stack:
             results = [self.folder, *([open_source(stack, other)] if other is not None else [])]
             write = find_writer("figure")
-            options = {"measure": measure, "labels": people, "by": by, "width": width}
+            options: dict[str, Any] = {"measure": measure, "labels": people, "by": by}
+            options |= {"levels": levels, "width": width}
+            options["run_groups"] = None if run_groups is None else Path(run_groups)
             caption: str = write(kind, results, Path(out), problems, **options)
         warn_about(problems)
         return caption

@@ -218,3 +218,41 @@ def _number(written: object) -> tuple[float | None, bool]:
     except ValueError:
         return None, False
     return (value, True) if math.isfinite(value) else (None, False)
+
+
+def read_run_groups(path: Path, problems: Problems) -> dict[str, str]:
+    """Read the group of each run: its task, its team or its model.
+
+    Takes lines of `run<TAB>group`, and JSONL with `run_id` and `group` (or `task`). A run with two
+    groups is an error.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "groups.tsv")
+    ...     n_characters = path.write_text("uis.ginger\\tAG\\nneu.neurag\\tRAG")
+    ...     read_run_groups(path, Problems())
+    {'uis.ginger': 'AG', 'neu.neurag': 'RAG'}
+    """
+    groups: dict[str, str] = {}
+    for number, run, group in _group_json(path, problems) if is_json(path) else _group_tsv(path):
+        if not run or not group:
+            problems.error(path, number, "bad_group", "wanted a run, a tab and its group")
+        elif groups.setdefault(run, group) != group:
+            what = f"run {run!r} is of {groups[run]!r} and {group!r}, wanted one group"
+            problems.error(path, number, "two_groups", what)
+    if not groups:
+        problems.error(path, 1, "empty_file", "no groups of runs, wanted lines of run, tab, group")
+    return groups
+
+
+def _group_json(path: Path, problems: Problems) -> Iterator[tuple[int, str, str]]:
+    for line in read_lines(path, problems):
+        run, group = line.id("run_id", "run"), line.text("group", "task")
+        if run is not None and group is not None:
+            yield line.number, run, group.strip()
+
+
+def _group_tsv(path: Path) -> Iterator[tuple[int, str, str]]:
+    for number, line in text_lines(path):
+        run, _, group = (part.strip() for part in line.partition("\t"))
+        yield number, run, group

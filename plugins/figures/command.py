@@ -14,13 +14,15 @@ from ...cli.tables import write_text
 
 def figure(
     context: typer.Context,
-    what: Literal["leaderboard", "tau", "topics", "length", "groups"],
+    what: Literal["leaderboard", "tau", "topics", "length", "groups", "labels", "confusion"],
     results: list[ExistingPath],
     *,
     out: Path,
     measure: str | None = None,
     labels: ExistingPath | None = None,
     by: str | None = None,
+    levels: str | None = None,
+    run_groups: ExistingPath | None = None,
     width: Literal["column", "page"] = "column",
 ) -> None:
     """Draw a figure for a paper, without a browser, and print a caption for it.
@@ -31,12 +33,16 @@ def figure(
     Args:
         what: leaderboard: means with intervals; tau: the runs' scores by two judges; topics:
             scores by run and topic; length: score and words; groups: a radar by domain or
-            category, lines by length of the documents.
-        results: Results folders, or files of judgements or scores. tau takes two, or one and
-            --labels.
+            category, lines by length of the documents; labels: the labels of each judge;
+            confusion: two judges' labels, in percent.
+        results: Results folders, or files of judgements or scores. tau and confusion take two, or
+            one and --labels.
         measure: What to draw; default: the first main measure.
-        labels: People's labels: the other side of tau; a leaderboard gets corrected scores.
+        labels: People's labels: the other side of tau and confusion; a leaderboard gets corrected
+            scores.
         by: Of groups: domain, category or documents; default: category.
+        levels (NAMES): Points of tau and length: some of runs,topics,cells; default: runs.
+        run_groups: Lines of run, tab, group, as RAG and AG: marks of tau and length.
 
     Output:
         out: The file to write, .pdf, .svg or .png.
@@ -49,7 +55,13 @@ def figure(
     problems = Problems()
     folders = open_results(context, results)
     caption = write_figure(
-        what, folders, out, problems, measure=measure, labels=labels, by=by, width=width
+        *(what, folders, out, problems),
+        measure=measure,
+        labels=labels,
+        by=by,
+        levels=levels,
+        run_groups=run_groups,
+        width=width,
     )
     list_problems(problems)
     write_text(f"{out}\n{caption}\n")

@@ -14,7 +14,6 @@ from ...metrics.inference import LEVEL
 from ...programs.analysis.agree import SCORES, agree
 from ...programs.analysis.compare import compare_judges
 from ...programs.analysis.compare_runs import (
-    PRIMARY,
     compare_scores,
     compare_with_length,
     make_score_table,
@@ -35,12 +34,14 @@ from ...records.kinds import file_kind
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...views.numbers import format_p, format_short_share
 from . import panels
+from .labels import draw_label_pairs, draw_labels
+from .levels import choose_measure, draw_length_levels, draw_tau_levels, read_levels
 from .panels import find_format, save, use_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Kind = Literal["leaderboard", "tau", "topics", "length", "groups"]
+Kind = Literal["leaderboard", "tau", "topics", "length", "groups", "labels", "confusion"]
 Width = Literal["column", "page"]
 INCHES = {"column": 3.3, "page": 6.9}  # of one column, and of both
 
@@ -55,6 +56,8 @@ def write_figure(
     labels: Path | None = None,
     by: str | None = None,
     width: Width = "column",
+    levels: str | None = None,
+    run_groups: Path | None = None,
 ) -> str:
     """Draw results for a paper, and return a caption.
 
@@ -63,12 +66,16 @@ def write_figure(
     Args:
         kind: `leaderboard`, a forest plot of the runs' means; `tau`, the scores of the runs by two
             judges; `topics`, a heat map of scores by run and topic; `length`, score and words;
-            `groups`, means by group of topics: a radar, or lines by length of the documents.
-        results: results folders, or files of judgements or scores; of `tau` two, or one and labels.
+            `groups`, means by group of topics: a radar, or lines by length of the documents;
+            `labels`, the labels that each judge gave; `confusion`, those of two judges in pairs.
+        results: results folders, or files of judgements or scores; of `tau` and `confusion` two, or
+            one and labels.
         out: where to; its ending is the format: .pdf, .svg or .png.
         measure: by default the first that leaderboards are compared by.
         labels: people's labels or scores; a leaderboard has the scores corrected with them.
         by: of `groups` the groups of topics, see `read_topic_groups`; None: category.
+        levels: of `tau` and `length`: some of runs, topics (of `tau`) and cells, with commas.
+        run_groups: of these two: a file with the group of each run, a shape and colour each.
 
     Raises: InputError for another ending, a measure that is not there, what has nothing to draw,
         or if matplotlib is not installed.
@@ -77,21 +84,47 @@ def write_figure(
         wanted = f"wanted {', '.join(kinds)}{did_you_mean(kind, kinds)}"
         raise InputError(f"figure {kind!r}: {wanted}")
     form = find_format(out)
-    if labels is not None and kind not in ("leaderboard", "tau"):
-        raise InputError(f"--labels {labels}: judge figure {kind} takes none")
-    if by is not None and kind != "groups":
-        raise InputError(f"--by {by}: judge figure {kind} takes none")
+    marks = _Marks(read_levels(levels), run_groups)
+    for name, value, kinds_with in (
+        ("--labels", labels, ("leaderboard", "tau", "confusion")),
+        ("--by", by, ("groups",)),
+        ("--levels", levels, ("tau", "length")),
+        ("--run-groups", run_groups, ("tau", "length")),
+    ):
+        if value is not None and kind not in kinds_with:
+            raise InputError(f"{name} {value}: judge figure {kind} takes none")
     with use_matplotlib():
         if kind == "groups":
             figure, caption = _groups(results, problems, measure, by or "category", INCHES[width])
         elif kind == "tau":
-            figure, caption = _tau(results, problems, measure, labels, INCHES[width])
+            figure, caption = _tau(results, problems, measure, labels, INCHES[width], marks)
+        elif kind == "confusion":
+            one, other = _pair(results, labels)
+            names = _name_sides(one, other)
+            figure, caption = draw_label_pairs(one, other, names, problems, INCHES[width])
+        elif kind == "labels":
+            figure, caption = draw_labels(results, problems, INCHES[width])
         else:
             scores = _read(results, problems, measure)
-            draw = {"leaderboard": _leaderboard, "topics": _topics, "length": _length}[kind]
-            figure, caption = draw(scores, labels, INCHES[width])
+            if kind == "length":
+                figure, caption = _length(scores, INCHES[width], marks)
+            else:
+                draw = {"leaderboard": _leaderboard, "topics": _topics}[kind]
+                figure, caption = draw(scores, labels, INCHES[width])
         save(figure, out, form)
     return caption
+
+
+class _Marks(NamedTuple):
+    """Which points a scatter has, and the file with the groups of the runs."""
+
+    levels: tuple[str, ...]
+    groups: Path | None
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether there are runs alone, all of one kind."""
+        return self.levels == ("runs",) and self.groups is None
 
 
 @dataclass(frozen=True)
@@ -123,19 +156,8 @@ def _read(paths: Sequence[Path], problems: Problems, measure: str | None) -> _Sc
     if len(paths) > 1:
         note_other_instruments(paths, problems)
     scores = merge_sources(paths, [topic_scores(path, problems) for path in paths])
-    name = _choose(measure, scores.values, " and ".join(map(str, paths)))
+    name = choose_measure(measure, scores.values, " and ".join(map(str, paths)))
     return _Scores(paths, problems, scores, name, compare_scores(scores, name))
-
-
-def _choose(measure: str | None, names: Mapping[str, Any], where: str) -> str:
-    """The measure that is asked for, or the first main one. Raises: InputError."""
-    if measure is None:
-        return next((name for name in PRIMARY if name in names), next(iter(names)))
-    if measure not in names:
-        listed = ", ".join(names)
-        what = f"no measure {measure!r}; there is {listed}{did_you_mean(measure, names)}"
-        raise InputError(f"{where}: {what}")
-    return measure
 
 
 def _leaderboard(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure, str]:
@@ -189,7 +211,7 @@ def _topics(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure,
     return figure, caption
 
 
-def _length(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure, str]:
+def _length(scores: _Scores, width: float, marks: _Marks) -> tuple[Figure, str]:
     if LENGTH not in scores.by_topic.values:
         what = "no length of answers, which judge run nuggets and keypoints count"
         raise InputError(f"{scores.paths[0]}: {what}")
@@ -198,12 +220,18 @@ def _length(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure,
     found = compare_with_length(scores.measure, scores.compared, words)
     if not found["points"]:
         raise InputError(f"{scores.paths[0]}: no run has both {scores.measure} and a length")
-    figure = panels.draw_lengths(found["points"], found["front"], scores.measure, width)
+    more = ""
+    if marks.are_plain:
+        figure = panels.draw_lengths(found["points"], found["front"], scores.measure, width)
+    else:
+        figure, more = draw_length_levels(
+            *(found, scores.by_topic, scores.measure, *marks, scores.problems, width)
+        )
     caption = f"Mean {scores.about}, and mean words of an answer. "
     caption += "Line: no run is both shorter and better."
     if (rho := found["spearman"]) is not None:
         caption += f" Spearman's rank correlation {format_short_share(rho)}."
-    return figure, caption
+    return figure, f"{caption}{more}"
 
 
 def _groups(
@@ -239,13 +267,12 @@ def _tau(
     measure: str | None,
     labels: Path | None,
     width: float,
+    marks: _Marks,
 ) -> tuple[Figure, str]:
-    paths = [*([labels] if labels is not None else []), *results]
-    if len(paths) != 2:
-        what = f"wanted two, or one and --labels; got {len(results)}"
-        raise InputError(f"{' and '.join(map(str, results))}: {what}")
-    one, other = paths
+    one, other = _pair(results, labels)
     names = _name_sides(one, other)
+    if not marks.are_plain:
+        return draw_tau_levels((one, other), names, *marks, problems, measure, width)
     is_of_scores = labels is None or file_kind(labels) == SCORES
     rank = _by_scores if is_of_scores else _by_labels
     points, tau, interval, name, conditions = rank(one, other, problems, measure)
@@ -261,6 +288,15 @@ def _tau(
     return figure, f"{caption}Dashed line: equal scores."
 
 
+def _pair(results: Sequence[Path], labels: Path | None) -> tuple[Path, Path]:
+    """The two that are compared. Raises: InputError for another number of them."""
+    paths = [*([labels] if labels is not None else []), *results]
+    if len(paths) != 2:
+        what = f"wanted two, or one and --labels; got {len(results)}"
+        raise InputError(f"{' and '.join(map(str, results))}: {what}")
+    return paths[0], paths[1]
+
+
 class _Ranked(NamedTuple):
     """Runs with both scores, tau-b and its interval, the measure, the labels' conditions."""
 
@@ -273,7 +309,7 @@ class _Ranked(NamedTuple):
 
 def _by_scores(one: Path, other: Path, problems: Problems, measure: str | None) -> _Ranked:
     measures = agree(one, other, problems, kind=SCORES)["measures"]
-    name = _choose(measure, measures, f"{one} and {other}")
+    name = choose_measure(measure, measures, f"{one} and {other}")
     found = measures[name]
     points = [(run, s["human"], s["judged"]) for run, s in found["run_scores"].items()]
     interval = found["intervals"]["run_level"]["tau_b"]
@@ -287,7 +323,7 @@ def _by_labels(one: Path, other: Path, problems: Problems, measure: str | None) 
     ranking = compared["ranking"]
     if not ranking:
         raise InputError(f"{one} and {other}: these labels give runs no scores, so no order")
-    name = _choose(measure, ranking, f"{one} and {other}")
+    name = choose_measure(measure, ranking, f"{one} and {other}")
     points = [(row["run_id"], row["score"], row["other_score"]) for row in ranking[name]["scores"]]
     return _Ranked(points, ranking[name]["tau_b"], None, name, compared["conditions"])
 

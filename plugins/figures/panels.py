@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's blue and vermilion, which all readers tell from each other; shapes say it too.
 _BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#767676"
+GROUP_SHAPES = "osDvPX"  # of groups of runs, which the colours repeat
+_LEVELS = ("runs", "topics", "cells")
 _PER_INCH = 8.0  # characters of a name
 _NAMED = 16  # points of a scatter that get a name
 _CELL = 0.4  # inches a topic, from which a heat map has numbers
@@ -333,6 +335,133 @@ def _name_lines(figure: Figure, axes: Axes, title: str, width: float) -> None:
 def _round_up(most: float) -> float:
     """A round end of an axis: 1 for shares above .8, else the next fifth."""
     return -(-most * 5 // 1) / 5 if 0 < most <= 1 else max(1.0, 1.05 * most)
+
+
+class Level(NamedTuple):
+    """Points of one size: `runs`, `topics` or `cells`; each with x, y and the group of its run."""
+
+    name: str
+    points: Sequence[tuple[float, float, str]]
+
+
+def draw_scatter(
+    levels: Sequence[Level],
+    names: tuple[str, str],
+    text: str,
+    width: float,
+    *,
+    front: Sequence[tuple[float, float]] | None = None,
+) -> Figure:
+    """Runs over topics over cells; a shape and a colour a group, with a legend above.
+
+    Args:
+        names: of the axes. text: set in the upper left corner; "": none.
+        front: corners of a line of steps; None: both axes are scores, with a line where they are
+            equal.
+    """
+    side = min(width, 4.6)
+    figure, axes = _figure(side, side if front is None else 0.72 * side)
+    groups = sorted(
+        {group for level in levels if level.name != "topics" for *_, group in level.points}
+    )
+    for level in sorted(levels, key=lambda one: -_LEVELS.index(one.name)):
+        for at, group in enumerate(groups if level.name != "topics" else [""]):
+            own = [point[:2] for point in level.points if point[2] == group]
+            if own:
+                words = " ".join(filter(None, (_printable(group), level.name)))
+                axes.plot(*zip(*own, strict=True), label=words, **_mark(level.name, at))
+    values = np.array([point[:2] for level in levels for point in level.points], dtype=float)
+    low, high = values.min(axis=0), values.max(axis=0)
+    if front is None:
+        pad = 0.04 * float(high.max() - low.min()) or 0.05
+        ends = (float(low.min()) - pad, float(high.max()) + pad)
+        axes.plot(ends, ends, color=_GREY, linewidth=0.7, linestyle=(0, (4, 3)), zorder=1)
+        axes.set_xlim(*ends)
+        axes.set_ylim(*ends)
+        axes.set_aspect("equal")
+        _short_ticks(axes.xaxis)
+    else:
+        steps = np.array(front, dtype=float)
+        axes.plot(*steps.T, color="black", linewidth=0.8, drawstyle="steps-post", zorder=6)
+        axes.set_xlim(0, 1.04 * float(high[0]))
+        axes.set_ylim(min(0.0, 1.04 * float(low[1])) - 0.02, 1.04 * float(high[1]) or 1.0)
+    axes.set_xlabel(_printable(names[0]))
+    axes.set_ylabel(_printable(names[1]))
+    _short_ticks(axes.yaxis)
+    if text:
+        axes.text(
+            *(0.03, 0.98, text), transform=axes.transAxes, va="top", fontsize=7, zorder=7,
+            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.5},
+        )  # fmt: skip
+    handles, heads = axes.get_legend_handles_labels()
+    order = sorted(range(len(heads)), key=lambda at: _LEVELS.index(heads[at].rpartition(" ")[2]))
+    figure.legend(
+        [handles[at] for at in order], [heads[at] for at in order],
+        loc="outside upper center", ncols=2 if len(order) > 3 else len(order),
+        handletextpad=0.2, columnspacing=1.0,
+    )  # fmt: skip
+    return figure
+
+
+def _mark(level: str, at: int) -> Any:
+    """How the points of a level and of the group with this index look."""
+    if level == "topics":
+        look = {"color": "#F0E442", "markeredgecolor": "black", "mew": 0.4, "markersize": 5}
+        return {**look, "marker": "^", "linestyle": "none", "zorder": 4}
+    shape = {"marker": GROUP_SHAPES[at], "linestyle": "none"}
+    if level == "runs":
+        color = (_RED, "#E69F00", "#000000", "#009E73", "#56B4E9", "#CC79A7")[at]
+        return {**shape, "color": color, "markersize": 4, "mec": "white", "mew": 0.4, "zorder": 5}
+    color = (_BLUE, "#CC79A7", "#009E73", "#767676", "#56B4E9", "#E69F00")[at]
+    return {**shape, "color": color, "markersize": 2.2, "mew": 0, "alpha": 0.45, "zorder": 3}
+
+
+def draw_shares(
+    names: Sequence[str], scale: Sequence[str], shares: Sequence[Sequence[float]], width: float
+) -> Figure:
+    """Groups of bars: a group a label, a bar a judge, with its share in percent."""
+    figure, axes = _figure(width, max(1.8, 0.55 * min(width, 4.6)))
+    each = 0.8 / len(names)
+    hatches = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
+    for at, (name, values) in enumerate(zip(names, shares, strict=True)):
+        x = np.arange(len(scale)) - 0.4 + each * (at + 0.5)
+        color = (_BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", _RED)[at % 6]
+        look: Any = {"color": color, "edgecolor": "white", "hatch": hatches[at % 6]}
+        percent = [100 * value for value in values]
+        bars = axes.bar(x, percent, each * 0.92, label=_printable(name), linewidth=0.4, **look)
+        axes.bar_label(bars, fmt="%.0f", fontsize=6, padding=1)
+    axes.set_xticks(np.arange(len(scale)), list(map(_printable, scale)))
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel("% of the items")
+    figure.legend(loc="outside upper center", ncols=2 if len(names) > 3 else len(names))
+    return figure
+
+
+def draw_confusion(
+    counts: NDArray[np.int64], scale: Sequence[str], names: tuple[str, str], width: float
+) -> Figure:
+    """A square a pair of labels, with its share of all items in percent; darker is more.
+
+    Args:
+        counts: (k, k); rows the first of `names`, columns the second.
+    """
+    side = min(width, 0.75 * len(scale) + 1.1)
+    figure, axes = _figure(side, 0.9 * side)
+    shares = 100 * counts / counts.sum()
+    axes.pcolormesh(shares, cmap="Blues", vmin=0, edgecolors="white", linewidth=0.8)
+    for (row, column), share in np.ndenumerate(shares):
+        color = "white" if share > 0.65 * shares.max() else "black"
+        how: Any = {"ha": "center", "va": "center", "color": color, "fontsize": 7}
+        axes.text(column + 0.5, row + 0.5, f"{share:.1f}", **how)
+    places = np.arange(len(scale)) + 0.5
+    axes.set_xticks(places, list(map(_printable, scale)))
+    axes.set_yticks(places, list(map(_printable, scale)))
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_aspect("equal")
+    axes.set_xlabel(_printable(names[1]))
+    axes.set_ylabel(_printable(names[0]))
+    return figure
 
 
 def _short_ticks(*sides: Axis) -> None:

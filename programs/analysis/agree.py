@@ -297,6 +297,18 @@ def agree_scores(
     """
     truth, other = read_scores(human, problems), read_scores(judged, problems)
     problems.raise_errors()
+    return agree_score_rows(truth, other, human, judged, draws, measures)
+
+
+def agree_score_rows(
+    truth: Sequence[ScoreRow],
+    other: Sequence[ScoreRow],
+    human: Path,
+    judged: Path,
+    draws: Draws,
+    measures: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """As `agree_scores`, of rows; the paths are for messages."""
     truth, other = ([r for r in rows if r.run_id not in ORACLES] for rows in (truth, other))
     aliases = run_aliases({row.run_id for row in truth}, {row.run_id for row in other})
     other = [r.model_copy(update={"run_id": aliases.get(r.run_id, r.run_id)}) for r in other]

@@ -8,12 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from json_lines import write_rows
+from json_lines import read_rows, write_rows
 from scipy.stats import kendalltau
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.figures import levels
 from nuggetjudge.plugins.figures.drawing import find_leading_runs, write_figure
-from nuggetjudge.plugins.figures.panels import CorrectedMean, draw_forest, draw_heat_map
+from nuggetjudge.plugins.figures.panels import (
+    CorrectedMean,
+    draw_forest,
+    draw_heat_map,
+    draw_scatter,
+)
 from nuggetjudge.programs.analysis.compare_runs import compare_scores
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.scoring.topic_scores import topic_scores
@@ -30,6 +36,16 @@ def demo(tmp_path_factory):
     shutil.copytree(COLLECTION, home / "in")
     config = home / "in" / "judge.yaml"
     return nj.run(config, nuggets=home / "in" / "nuggets.jsonl", out=home / "demo")
+
+
+@pytest.fixture(scope="module")
+def real(shared_data, tmp_path_factory):
+    """The 45 runs of the TREC 2024 RAG track, judged without a model."""
+    data = shared_data / "rag24_e2e"
+    return nj.run(
+        program="nuggets", topics=data / "topics.tsv", nuggets=data / "nuggets_nist.jsonl",
+        runs=[str(data / "runs")], model="lexical", out=tmp_path_factory.mktemp("real") / "out",
+    )  # fmt: skip
 
 
 def draw(kind, results, out, **options):
@@ -51,9 +67,9 @@ def scores(path, table, measure="A"):
     return path
 
 
-@pytest.mark.parametrize("kind", ["leaderboard", "topics", "length", "tau"])
+@pytest.mark.parametrize("kind", ["leaderboard", "topics", "length", "tau", "labels", "confusion"])
 def test_each_figure_is_written_in_each_format_and_alike_twice(demo, tmp_path, kind):
-    options = {"labels": LABELS} if kind == "tau" else {}
+    options = {"labels": LABELS} if kind in ("tau", "confusion") else {}
     starts = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}
     for ending, start in starts.items():
         for name in ("one", "two"):
@@ -61,7 +77,7 @@ def test_each_figure_is_written_in_each_format_and_alike_twice(demo, tmp_path, k
         one, two = ((tmp_path / f"{name}.{ending}").read_bytes() for name in ("one", "two"))
         assert one.startswith(start)
         assert one == two
-    assert "V_strict" in caption
+    assert "V_strict" in caption or kind in ("labels", "confusion")
     assert b"/FontFile2" in (tmp_path / "one.pdf").read_bytes()  # letters, and no outlines of them
 
 
@@ -142,20 +158,113 @@ def test_topics_stand_from_easy_to_hard_and_what_was_not_judged_is_hatched():
     assert (1.5, 0.5) not in shown
 
 
+def test_levels_have_scipys_taus_and_a_shape_for_each_group(
+    real, shared_data, tmp_path, monkeypatch
+):
+    """Figures 6 and 7 of arXiv:2411.09607: runs, topics and cells of RAG and AG."""
+    people = shared_data / "rag24_nuggets"
+    drawn = []
+    monkeypatch.setattr(
+        levels, "draw_scatter", lambda *a, **k: drawn.append(a) or draw_scatter(*a, **k)
+    )
+    groups = tmp_path / "groups.jsonl"
+    groups.write_text((people / "published_run_scores.jsonl").read_text("utf-8"), "utf-8")
+    caption = draw(
+        "tau", [real.folder], tmp_path / "f.svg", levels="runs,topics,cells", run_groups=groups,
+        labels=people / "nugget_assignments.jsonl",
+    )  # fmt: skip
+    truth = {  # an independent implementation's; runs are named without their team there
+        (row["run_id"], row["qid"]): row["V_strict"]
+        for row in read_rows(people / "expected_cell_scores.jsonl")
+    }
+    ours = {
+        (row.run_id.partition(".")[2], row.topic_id): row.value
+        for row in real.scores
+        if row.measure == "V_strict" and row.topic_id != "all"
+    }
+    names = {run for run, _ in ours} & {run for run, _ in truth}
+    cells = sorted(cell for cell in ours.keys() & truth.keys() if cell[0] in names)
+    topics = sorted({topic for _, topic in cells})
+    sides = [[side[cell] for cell in cells] for side in (truth, ours)]
+    means = [[sum(side.get((run, t), 0) for t in topics) for run in sorted(names)]
+             for side in (truth, ours)]  # fmt: skip
+    of_topics = [
+        kendalltau(*([side[c] for c in cells if c[1] == t] for side in (truth, ours))).statistic
+        for t in topics
+    ]
+    expected = (kendalltau(*np.round(means, 9)), np.mean(of_topics), kendalltau(*sides))
+    taus = [float(t) for t in re.findall(r"(?:runs|per topic|all cells) (\.\d+)", caption)]
+    assert taus == pytest.approx(
+        [expected[0].statistic, expected[1], expected[2].statistic], abs=0.005
+    )
+    assert f"all cells {taus[2]:.2f} (n = {len(cells)})".replace(" 0.", " .") in caption
+    by_level = {level.name: level.points for level in drawn[0][0]}
+    assert {name: len(points) for name, points in by_level.items()} == {
+        "runs": len(names), "topics": len(topics), "cells": len(cells),
+    }  # fmt: skip
+    assert sorted(point[0] for point in by_level["cells"]) == pytest.approx(
+        sorted(sides[0]), abs=1e-6
+    )
+    shown = set(texts(tmp_path / "f.svg"))
+    assert {"RAG runs", "AG runs", "topics", "RAG cells", "AG cells"} <= shown
+    draw("length", [real.folder], tmp_path / "g.svg", levels="runs,cells", run_groups=groups)
+    assert [len(level.points) for level in drawn[1][0]] == [45, len(ours)]
+
+
+def test_groups_are_matched_by_name_and_levels_by_theirs(tmp_path):
+    values = {"a": [0.1, 0.2], "b": [0.3, 0.5], "team.c": [0.4, 0.1]}
+    one, two = (scores(tmp_path / f"{name}.jsonl", values) for name in ("one", "two"))
+    groups = tmp_path / "groups.tsv"
+    groups.write_text("a\tAG\nc\tRAG\n", encoding="utf-8")
+    out = tmp_path / "f.svg"
+    caption = draw("tau", [one, two], out, run_groups=groups)
+    assert "Shapes and colours: AG, RAG, other." in caption
+    assert {"AG runs", "RAG runs", "other runs"} <= set(texts(out))
+    cases = [
+        ({"levels": "rums"}, "--levels rums: wanted some of runs,topics,cells; did you mean"),
+        (
+            {"run_groups": scores(tmp_path / "x.jsonl", values)},
+            "field 'group' or 'task' is missing",
+        ),
+    ]
+    groups.write_text("z\tAG\n", encoding="utf-8")
+    cases.append(({"run_groups": groups}, "names none of the runs, such as a"))
+    for options, message in cases:
+        with pytest.raises(InputError, match=message):
+            draw("tau", [one, two], out, **options)
+    with pytest.raises(InputError, match="--levels cells: judge figure topics takes none"):
+        draw("topics", [one], out, levels="cells")
+
+
+def test_labels_and_pairs_of_labels_are_drawn_in_percent(tmp_path):
+    """The pairs are those of the first matrix of arXiv:2504.15205, in tenths of a percent."""
+    pairs = {("none", "none"): 137, ("partial", "partial"): 119, ("full", "full"): 304,
+             ("none", "partial"): 151, ("partial", "full"): 289}  # fmt: skip
+    given = [pair for pair, n in pairs.items() for _ in range(n)]
+    ids = [{"topic_id": "t", "run_id": "r", "sentence_id": i, "passage_id": "p"}
+           for i in range(len(given))]  # fmt: skip
+    for at, name in enumerate(("people", "model")):
+        rows = [key | {"label": pair[at]} for key, pair in zip(ids, given, strict=True)]
+        write_rows(tmp_path / f"{name}.jsonl", rows)
+    people, model = tmp_path / "people.jsonl", tmp_path / "model.jsonl"
+    caption = draw("confusion", [model], tmp_path / "f.svg", labels=people)
+    assert "Share of equal labels .56" in caption
+    assert {"13.7", "11.9", "30.4", "15.1", "28.9"} <= set(texts(tmp_path / "f.svg"))
+    draw("labels", [people, model], tmp_path / "g.svg")
+    assert {"people", "model", "29", "41", "30", "14", "27", "59"} <= set(texts(tmp_path / "g.svg"))
+    with pytest.raises(InputError, match="people twice"):
+        draw("labels", [people, people], tmp_path / "g.svg")
+
+
 def test_names_are_shown_as_they_are(tmp_path):
     path = scores(tmp_path / "s.jsonl", {"a$x^2$_<b>&": [0.9, 0.8], "\x1b[2J": [0.1, 0.2]})
     draw("leaderboard", [path], tmp_path / "f.svg")
     assert {"a$x^2$_<b>&", "?[2J"} <= set(texts(tmp_path / "f.svg"))
 
 
-def test_forty_five_real_runs_fit_a_page(shared_data, tmp_path):
-    data = shared_data / "rag24_e2e"
-    result = nj.run(
-        program="nuggets", topics=data / "topics.tsv", nuggets=data / "nuggets_nist.jsonl",
-        runs=[str(data / "runs")], model="lexical", out=tmp_path / "out",
-    )  # fmt: skip
+def test_forty_five_real_runs_fit_a_page(real, tmp_path):
     for kind in ("leaderboard", "topics", "length"):
-        draw(kind, [result.folder], tmp_path / f"{kind}.svg")
+        draw(kind, [real.folder], tmp_path / f"{kind}.svg")
         height = ElementTree.parse(tmp_path / f"{kind}.svg").getroot().get("height")
         assert float(height.removesuffix("pt")) < 72 * 9
     assert len(set(texts(tmp_path / "leaderboard.svg"))) > 45

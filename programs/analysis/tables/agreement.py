@@ -58,7 +58,9 @@ def make_agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False)
     has_two = "confusion" in comparison
     sides = _sides(comparison) if has_two else {"annotators": _flat(_among(comparison))}
     tables = [_figures(comparison, sides, has_all)]
-    tables += [_confusion(comparison), _by_label(comparison)] if has_two else []
+    if has_two:
+        percents = [_confusion(comparison, in_percent=True)] if has_all else []
+        tables += [_confusion(comparison), *percents, _by_label(comparison)]
     if (runs := comparison.get("runs")) is not None:
         tables.append(_measure("Order of the runs by mean gain", runs, has_all))
     return View(_labels_verdict(comparison, sides), tables, [*_notes(comparison)])
@@ -219,12 +221,16 @@ def _counts(comparison: Mapping[str, Any]) -> str:
     return count(n, "item") + (f", {count(topics, 'topic')}" if topics else "")
 
 
-def _confusion(comparison: Mapping[str, Any]) -> Table:
+def _confusion(comparison: Mapping[str, Any], *, in_percent: bool = False) -> Table:
     scale = comparison["scale"]
+    kind = Kind.NUMBER if in_percent else Kind.COUNT
     columns = [Column("human", Kind.NAME, "people")]
-    columns += [Column(label, Kind.COUNT, optional=1) for label in scale]
-    rows = [Row([label, *row]) for label, row in zip(scale, comparison["confusion"], strict=True)]
-    title = "People's labels (rows) by the judge's (columns)"
+    columns += [Column(label, kind, optional=1, digits=1) for label in scale]
+    counts = comparison["confusion"]
+    if in_percent:
+        counts = [[100 * n / comparison["n"] for n in row] for row in counts]
+    rows = [Row([label, *row]) for label, row in zip(scale, counts, strict=True)]
+    title = "People's labels (rows) by the judge's (columns)" + ", in percent" * in_percent
     return Table(title, columns, rows, has_all=True)
 
 

@@ -246,6 +246,18 @@ def test_grades_go_by_linear_kappa_and_two_labels_by_kappa(compared):
     assert two.verdict.endswith("to a fair degree: kappa .40.")
 
 
+def test_pairs_of_labels_are_in_percent_of_all_items_too(compared):
+    """The diagonal of arXiv:2504.15205, Figure 2 (left): 13.7 + 11.9 + 30.4 = 56.0 percent."""
+    pairs = {(0, 0): 137, (1, 1): 119, (2, 2): 304, (0, 1): 151, (1, 2): 289}
+    given = [pair for pair, n in pairs.items() for _ in range(n)]
+    comparison = compared(*([pair[side] for pair in given] for side in (0, 1)))
+    table = make_agreement_view(comparison, has_all=True).tables[2]
+    shares = {row.cells[0]: row.cells[1:] for row in table.rows}
+    found = [[round(share, 6) for share in shares[label][:3]] for label in ("0", "1", "2")]
+    assert found == [[13.7, 15.1, 0.0], [0.0, 11.9, 28.9], [0.0, 0.0, 30.4]]
+    assert len(make_agreement_view(comparison).tables) == 3
+
+
 # .9 and .8: Voorhees 2001.
 @pytest.mark.parametrize(
     ("tau", "words"),
