@@ -535,9 +535,12 @@ def _load_scales(path: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     """The scale that has all these labels: one of ours, or their range as whole numbers.
 
-    None where there is none, or it would have more than MAX_LABELS.
+    Without labels it is that of the kind. None where there is none, or it would have more than
+    MAX_LABELS.
     """
     own = [known.labels] if (known := find_kind(kind)) is not None else []
+    if own and not labels:
+        return own[0]
     of_kinds = (  # whole numbers without a kind of their own have the range that they have
         each.labels for each in load_kinds().values() if not each.labels[0].isdecimal()
     )

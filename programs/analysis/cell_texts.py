@@ -17,7 +17,7 @@ from ..engine.folders import find_inputs
 from ..protocols.items import load_items
 from ..protocols.judged_files import find_judged_file, find_task, scale_in
 from ..protocols.judgements import OPTIONAL, REMARKS, TEXTS, row_texts, text_fields
-from ..protocols.program import CellTexts, Texts
+from ..protocols.program import CellTexts, Program, Texts
 from ..protocols.table import programs
 from ..scoring.human_labels import read_items as read_judged
 
@@ -30,6 +30,7 @@ __all__ = [
     "TEXTS",
     "cell_texts",
     "choose_texts",
+    "list_needed",
     "list_texts",
     "text_fields",
 ]
@@ -54,9 +55,20 @@ def list_texts(path: Path, kind: str) -> tuple[str, ...]:
     """
     if (scale := scale_in(path, kind=kind)) is not None:
         return scale.inputs
+    program = _find_program(path, kind)
+    return program.reads if program is not None else ()
+
+
+def list_needed(path: Path, kind: str) -> tuple[str, ...]:
+    """Those of `list_texts` without which nobody can judge a cell."""
+    program = None if scale_in(path, kind=kind) is not None else _find_program(path, kind)
+    may_lack = {*OPTIONAL, *(program.may_lack if program is not None else ())}
+    return tuple(name for name in list_texts(path, kind) if name not in may_lack)
+
+
+def _find_program(path: Path, kind: str) -> Program | None:
     program = find_task(path, kind) if path.is_dir() else None
-    of_kind = (one.reads for one in programs() if one.kind == kind)
-    return program.reads if program is not None else next(of_kind, ())
+    return program or next((one for one in programs() if one.kind == kind), None)
 
 
 def cell_texts(

@@ -181,6 +181,7 @@ class Program(ABC):
         n_official: how many of `shown` are the official measures of its track or paper.
         meanings: the meaning of each measure, and which way is better; `NAME@k` without cut-off.
         reads: the texts by which a person judges one of its items, in order; see `texts`.
+        may_lack: those of `reads` that help, and that an item can be judged without.
         file_kind: the kind of `judged` if it comes alone, see `file_kind`; "": none.
         is_scored_alone: whether `score` can read that file without its folder.
         tools: other tools for which `export` writes: name -> a sentence, the help of
@@ -211,6 +212,7 @@ class Program(ABC):
     n_official: ClassVar[int] = 1
     meanings: ClassVar[Meanings] = {}
     reads: ClassVar[tuple[str, ...]] = ()
+    may_lack: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
     is_scored_alone: ClassVar[bool] = False
     tools: ClassVar[Mapping[str, str]] = {}

@@ -104,7 +104,7 @@ class Support(Program):
     shown = tuple(meanings)
     n_official = 2
     file_kind, is_scored_alone = "support", True
-    reads = ("question", "sentence", "title", "passage")
+    reads, may_lack = ("question", "sentence", "title", "passage"), ("question",)
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""

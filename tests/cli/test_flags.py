@@ -455,7 +455,8 @@ def test_a_search_that_was_called_hunt_is_read_and_named(tmp_path):
     [
         pytest.param(
             ("figure", "leaderbord", ".", "--out", "x.svg"),
-            "'leaderbord' is not one of leaderboard, tau, topics, length, groups; did you mean",
+            "'leaderbord' is not one of leaderboard, tau, topics, length, groups, labels, "
+            "confusion; did you mean",
             marks=pytest.mark.whole,
         ),
         pytest.param(

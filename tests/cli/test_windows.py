@@ -63,7 +63,8 @@ CASES = {
     "generate": [f"generate --topics {DEMO}/topics.tsv --retrieval bm25.run --passages "
                  f"{DEMO}/passages.jsonl --k 5 --words 150 --out NEW"],
     "figure": ["figure leaderboard demo --out NEW.svg",
-               "figure groups rubric --by documents --out NEW.svg"],
+               "figure groups rubric --by documents --out NEW.svg",
+               "figure tau demo other --levels runs,topics,cells --out NEW.svg"],
     "coverage": ["coverage news"],
     "trace": ["trace evidence demo-bees/miscited"],
     "audit": ["audit demo --model lexical --sample 3"],
@@ -73,6 +74,9 @@ CASES = {
     "drift": ["drift other demo"],
     "evidence": [f"evidence evidence --labels {DEMO}/labels/support.jsonl --sample 4"],
     "annotate import": [f"annotate import {DEMO}/labels/support.jsonl --dir people"],
+    "annotate disagreements": [
+        f"annotate disagreements {DEMO}/labels/support.jsonl demo --kind support --out NEW",
+        "annotate disagreements study"],
     "annotate export": ["annotate export people --out NEW.csv"],
     "next": ["next demo --out NEW.csv", "next cascade --kept 100 --out NEW.csv"],
     "export mlflow": ["export mlflow demo --tracking-uri sqlite:///NEW.db"],
@@ -103,6 +107,8 @@ MADE = [
     "--out bm25.run",
     "export autojudge grades submission",
     f"annotate import {DEMO}/labels/support.jsonl --dir people",
+    f"annotate disagreements {DEMO}/labels/support.jsonl demo --kind support --out study",
+    "run items --items study/sheet.jsonl --judge support --model lexical --out study/model -q",
     f"cascade fit {DEMO}/labels/support.jsonl demo --to-people --share 0.25 --out cascade.json",
     f"check {DEMO}/labels/support.jsonl --results demo --certify recall:none>=.1 --out cert.json",
     f"run support --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --runs {DEMO}/runs "

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from ....cli.options import add_command
+from .disagreements import disagreements
 from .files import export, take_in
 from .serve import serve
 
@@ -43,3 +44,4 @@ def _annotate() -> None:
 add_command(annotate, serve)
 add_command(annotate, export)
 add_command(annotate, take_in, "import")
+add_command(annotate, disagreements)

@@ -42,6 +42,10 @@ def make_queue(
     Raises: InputError for a bad plan, or if nothing is left to label.
     """
     plan.check(task.kind)
+    needs_labels = plan.how == "next" or plan.condition == "post_edit"
+    if needs_labels and task.files and not task.files[0].cells:
+        what = "has no label to show or to choose by; leave out --condition and --queue"
+        raise InputError(f"{task.results[0]}: {what}")
     units = Units(task)
     mine = units.numbers(entry.cell for entry in earlier)
     done = (one.cell for one in state.labels() if one.kind == task.kind) if state else ()

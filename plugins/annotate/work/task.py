@@ -155,9 +155,12 @@ def read_task(
     if kind == "verify":
         return _read_verify_task(results, problems, guidelines)
     files = _read(results, kind, problems)
-    if not files[0].cells:
+    cells = tuple(sorted(files[0].cells or files[0].lines))  # all of a sheet without any label
+    if not cells:
         raise InputError(f"{first}: no item of it has a label of the judge")
-    cells = tuple(sorted(files[0].cells))
+    if not files[0].scale:
+        what = "has no label, and nothing says which there are"
+        raise InputError(f"{first}: {what}; name results of its judge")
     reader = TextReader(first, files[0].kind, cells, problems)
     about = _about(first, kind, files[0].scale)
     return Task(

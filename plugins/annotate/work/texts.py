@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Lock
 
-from ....programs.analysis.cell_texts import OPTIONAL, REMARKS, cell_texts, list_texts
+from ....programs.analysis.cell_texts import REMARKS, cell_texts, list_needed
 from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
 
@@ -27,7 +27,7 @@ class TextReader:
 
     def __init__(self, path: Path, kind: str, cells: Sequence[Cell], problems: Problems) -> None:
         self._path, self._kind, self._problems = path, kind, problems
-        self._needed = [name for name in list_texts(path, kind) if name not in OPTIONAL]
+        self._needed = list_needed(path, kind)
         self._batches: list[dict[Cell, Texts]] = []
         self._lock = Lock()
         self.expect(cells)

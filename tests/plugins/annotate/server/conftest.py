@@ -128,13 +128,14 @@ def open_site(judged: Path, tmp_path: Path) -> Iterator[Any]:
         adjudicators: tuple[str, ...] = (),
         against_judge: bool = False,
         spans: str | None = None,
+        folder: Path = tmp_path / "labels",
         **plan: Any,
     ) -> Site:
         task = read_task([results], kind, Problems())
         task = with_spans(task, spans) if spans is not None else task
         plan = {"n": 10} | plan
         work = open_labelling(
-            task, tmp_path / "labels", people, Plan(**plan), adjudicators=adjudicators,
+            task, folder, people, Plan(**plan), adjudicators=adjudicators,
             against_judge=against_judge,
         )  # fmt: skip
         sites.append(Site(work))

@@ -94,7 +94,7 @@ def test_an_item_without_its_texts_is_refused_by_its_ids(tmp_path):
     path = tmp_path / "labels.jsonl"
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     task = read_task([path], "support", Problems())
-    with pytest.raises(InputError, match="item t r 0 p comes without its question and sentence"):
+    with pytest.raises(InputError, match="item t r 0 p comes without its sentence and passage"):
         task.texts(("t", "r", "0", "p"))
     with pytest.raises(InputError, match=r"it holds labels of support, wanted nuggets \(--kind\)"):
         read_task([path], "nuggets", Problems())

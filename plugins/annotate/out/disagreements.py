@@ -1,0 +1,233 @@
+"""What judges who saw no label say of items where a judge and people differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ....metrics import agreement
+from ....metrics.inference import Draws
+from ....metrics.label_agreement import agreement_intervals
+from ....programs.analysis.agree_labels import get_topics, join_scales
+from ....programs.analysis.tables.leaderboards import name_judges
+from ....programs.engine.results import MANIFEST
+from ....programs.protocols.judged_files import find_judged_file
+from ....programs.scoring.result import Result
+from ....records.kinds import Cell, check_labelled
+from ....records.labels import read_labels
+from ....records.reading.fields import read_lines
+from ....records.reading.problems import InputError, Problems
+from ....views.numbers import format_short_share
+from ....views.table import Column, Kind, Row, Table, View
+from ..store.journal import SUFFIX
+from ..store.people import IMPORTED
+from ..work.disagreements import DRAWN, OURS, STUDY, Study, write_lines
+from .collected import collect
+
+LABELS = "labels.jsonl"
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A study as it was drawn, and what its labels say.
+
+    Attributes:
+        conditions: cell -> the condition of the person's label; "": not known.
+        labels: by judge the label of each cell: `people`, the judge that they were compared with,
+            then those who saw neither label.
+    """
+
+    study: Study
+    conditions: Mapping[Cell, str]
+    labels: Mapping[str, Mapping[Cell, str]]
+
+    @property
+    def third(self) -> list[str]:
+        """The judges who saw neither label."""
+        return list(self.labels)[2:]
+
+
+def read_study(folder: Path, problems: Problems) -> Drawn:
+    """Read a study and all who labelled its sheet, each found by what stands in the folder.
+
+    People have folders of `judge annotate`, or sheets that they filled in; models have results
+    folders. Labels that were given with another label in sight are refused.
+
+    Raises: InputError if it is no study, nobody has labelled its items, or two judges share a name.
+    """
+    if not (folder / STUDY).is_file():
+        what = f"no {STUDY}; draw one with two label files (judge annotate disagreements)"
+        raise InputError(f"{folder}: {what}")
+    row = orjson.loads((folder / STUDY).read_bytes())
+    study = Study(**row | {name: tuple(row[name]) for name in ("scale", "key_names")})
+    conditions, people, judge = {}, {}, {}
+    for line in read_lines(folder / DRAWN, problems):
+        cell = tuple(str(line.row[name]) for name in study.key_names)
+        conditions[cell] = line.row["condition"]
+        people[cell], judge[cell] = line.row["people"], line.row["judge"]
+    labels: dict[str, dict[Cell, str]] = {"people": people, study.judge or "judge": judge}
+    scale = study.scale
+    for name, path, of_cells, its_scale in _third_labels(folder, study, problems):
+        found = {cell: label for cell, label in of_cells.items() if cell in conditions}
+        name = path.name if name in labels else name
+        if name in labels:
+            raise InputError(f"{path}: {name} labelled already; wanted each judge under one name")
+        if n_other := len(of_cells) - len(found):
+            problems.skip(path, 0, "not_drawn", f"{n_other:,} labels are of items not drawn")
+        if found:
+            labels[name] = found
+            scale = join_scales(scale, its_scale)
+    if len(labels) == 2:
+        what = "nobody has labelled its items yet; label sheet.jsonl with judge annotate --dir"
+        raise InputError(f"{folder}: {what} {folder}/people, or with judge run items")
+    return Drawn(replace(study, scale=scale), conditions, labels)
+
+
+_Found = tuple[str, Path, Mapping[Cell, str], tuple[str, ...]]
+
+
+def _third_labels(folder: Path, study: Study, problems: Problems) -> Iterator[_Found]:
+    """Each judge's name, where the labels are, the labels, and their scale."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and (list(path.glob(f"*{SUFFIX}")) or (path / IMPORTED).is_dir()):
+            collected = collect(path, kind=study.kind, condition="from_scratch")
+            for name in collected.people:
+                of_cells = {
+                    cell: label
+                    for cell, by in collected.labels.items()
+                    if name in by and (label := by[name].label) is not None
+                }
+                yield name, path, of_cells, study.scale
+        elif path.is_dir() and (path / MANIFEST).is_file():
+            file = read_labels(find_judged_file(path, study.kind), problems)
+            yield name_judges(Result(path).judged_by) or path.name, path, file.cells, file.scale
+        elif path.suffix in (".jsonl", ".csv", ".xlsx") and path.name not in (*OURS, LABELS):
+            file = read_labels(path, problems)
+            check_labelled(file, path)
+            names = {name for by in file.annotations.values() for name in by}
+            for name in sorted(names):
+                by = file.annotations
+                yield name, path, {c: of[name] for c, of in by.items() if name in of}, file.scale
+            if not names:
+                yield path.stem, path, file.cells, file.scale
+
+
+def write_labels(drawn: Drawn, folder: Path) -> Path:
+    """Write every judge's label of every item as one file, which judge agree and figure read."""
+    rows = [
+        {**dict(zip(drawn.study.key_names, cell, strict=True)), "annotator": name,
+         "label": by[cell], "condition": condition}
+        for cell, condition in drawn.conditions.items()
+        for name, by in drawn.labels.items()
+        if cell in by
+    ]  # fmt: skip
+    write_lines(folder / LABELS, rows)
+    return folder / LABELS
+
+
+def compare_disagreements(drawn: Drawn, draws: Draws) -> list[dict[str, Any]]:
+    """A row for each judge who saw no label and each condition, then all of them.
+
+    Each has `n` items; `equal_people`, `equal_judge` and `equal_neither`, shares of them; and
+    `kappa_people`, `kappa_judge`, Cohen's kappa, unweighted, as dicts with `value`, `low`, `high`.
+    """
+    conditions = sorted({name for name in drawn.conditions.values() if name})
+    groups = conditions if len(conditions) > 1 else []
+    return [_compare(drawn, name, group, draws) for name in drawn.third for group in (*groups, ALL)]
+
+
+def _compare(drawn: Drawn, name: str, group: str, draws: Draws) -> dict[str, Any]:
+    third = drawn.labels[name]
+    cells = [c for c, given in drawn.conditions.items() if c in third and group in (given, ALL)]
+    n_open = sum(group in (given, ALL) for given in drawn.conditions.values()) - len(cells)
+    row: dict[str, Any] = {"judge": name, "condition": group, "n": len(cells), "n_open": n_open}
+    row |= {"equal_neither": 1.0 if cells else None}
+    for side, of in zip(("people", "judge"), list(drawn.labels.values())[:2], strict=True):
+        one, other = [third[cell] for cell in cells], [of[cell] for cell in cells]
+        figures = agreement(one, other, drawn.study.scale)
+        topics = get_topics(cells, drawn.study.key_names)
+        kappa: Any = agreement_intervals(figures, one, other, topics, **draws)["cohen_kappa"]
+        interval = kappa["unweighted"]
+        row[f"equal_{side}"] = figures.accuracy
+        row[f"kappa_{side}"] = {
+            "value": interval.value, "low": interval.low, "high": interval.high
+        }  # fmt: skip
+        if cells:
+            row["equal_neither"] -= figures.accuracy
+    return row
+
+
+def count_shares(drawn: Drawn) -> list[dict[str, Any]]:
+    """By judge how many items it labelled, and the share of each label."""
+    rows = []
+    for name, by in drawn.labels.items():
+        given = list(by.values())
+        shares = {label: given.count(label) / len(given) for label in drawn.study.scale}
+        rows.append({"judge": name, "n": len(given), "shares": shares})
+    return rows
+
+
+def make_view(drawn: Drawn, rows: Sequence[Mapping[str, Any]]) -> View:
+    """Agreement of each judge who saw no label with both sides, and the labels that all gave."""
+    study = drawn.study
+    judge = study.judge or "judge"
+    columns = [
+        Column("judge", Kind.NAME, "judge"),
+        Column("condition", Kind.NAME),
+        Column("n", Kind.COUNT),
+        Column("equal_people", Kind.SHARE, "= people"),
+        Column("equal_judge", Kind.SHARE, "= judge"),
+        Column("equal_neither", Kind.SHARE, "= neither", optional=1),
+        Column("kappa_people", Kind.SHARE, "kappa people"),
+        Column("interval_people", Kind.INTERVAL, "95% interval", optional=3, is_signed=True),
+        Column("kappa_judge", Kind.SHARE, "kappa judge"),
+        Column("interval_judge", Kind.INTERVAL, "95% interval", optional=3, is_signed=True),
+    ]
+    agreed = [
+        Row([row["judge"], row["condition"], row["n"], row["equal_people"], row["equal_judge"],
+             row["equal_neither"], *_estimate(row["kappa_people"]), *_estimate(row["kappa_judge"])])
+        for row in rows
+    ]  # fmt: skip
+    shares = [Row([row["judge"], row["n"], *row["shares"].values()]) for row in count_shares(drawn)]
+    n = len(drawn.conditions)
+    title = f"{n:,} items where people and {judge} differ"
+    labels = [Column(label, Kind.SHARE) for label in study.scale]
+    tables = [
+        Table(title, columns, agreed, f"{study.n} a topic, seed {study.seed}"),
+        Table(
+            "Labels given", [Column("judge", Kind.NAME), Column("n", Kind.COUNT), *labels], shares
+        ),
+    ]
+    notes = [
+        f"Of {study.n_compared:,} items {study.n_differ:,} differ, in {study.n_topics:,} topics"
+        + (f"; {study.n_short:,} of them have fewer than {study.n}" if study.n_short else ""),
+        "On these items people and the judge never agree, so kappa cannot be high for both",
+    ]
+    if n_open := sum(row["n_open"] for row in rows if row["condition"] == ALL):
+        notes.append(f"{n_open:,} labels are missing or say that nobody can tell")
+    return View(_verdict(rows), tables, notes)
+
+
+def _estimate(kappa: Mapping[str, Any]) -> list[Any]:
+    low, high = kappa["low"], kappa["high"]
+    return [kappa["value"], None if low is None or high is None else (low, high)]
+
+
+def _verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Whom each judge agrees with more, over all items."""
+    parts = []
+    for row in rows:
+        people, judge = row["kappa_people"]["value"], row["kappa_judge"]["value"]
+        if row["condition"] != ALL or people is None or judge is None:
+            continue
+        sides = [("people", people), ("the judge", judge)]
+        (more, high), (less, low) = sorted(sides, key=lambda side: -side[1])
+        high_text, low_text = format_short_share(high), format_short_share(low)
+        parts.append(f"{row['judge']} agrees more with {more} (kappa {high_text}) than with "
+                     f"{less} ({low_text})")  # fmt: skip
+    return f"{'; '.join(parts)}." if parts else ""
