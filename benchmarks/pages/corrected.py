@@ -1,9 +1,9 @@
-"""How often intervals of corrected scores hold the truth: the tables of docs/benchmarks/corrected-scores.md.
+"""Coverage of corrected scores: tables of docs/benchmarks/corrected-scores.md.
 
     python -m benchmarks.pages.corrected DATA [--draws 400] [--share 0.1]
 
-DATA holds folders of judged data, laid out as docs/benchmarks/corrected-scores.md says; those that are missing
-are left out. Every item there has a human label. A share of those is drawn at random within each
+DATA holds folders of judged data, laid out as that page says; those that are missing are left out.
+Every item there has a human label. A share of those is drawn at random within each
 topic, again and again, and what comes out is compared with the score by all labels.
 """
 
