@@ -38,7 +38,7 @@ DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
-    "calibration.md": (calibration.main, topic.main),
+    "fits.md": (calibration.main, topic.main),
     "contexts.md": (retrieval.main,),
     "corrected-scores.md": (corrected.main, looks.main),
     "coverage.md": (crux.main,),

@@ -1,4 +1,4 @@
-"""What `judge calibrate` makes of the lexical judge: a table of docs/trust/calibration.md.
+"""What `judge calibrate` makes of the lexical judge: a table of docs/benchmarks/fits.md.
 
     python -m benchmarks.pages.calibration DATA
 

@@ -1,4 +1,4 @@
-"""What labels of the judged topic buy: the table of docs/trust/calibration.md.
+"""What labels of the judged topic buy: the table of docs/benchmarks/fits.md.
 
     python -m benchmarks.pages.topic DATA
 

@@ -422,7 +422,7 @@ def test_a_correction_of_another_method_takes_no_topics():
         add_topics(Correction(cuts=(0.5,)), [0.5], [1], ["a"])
 
 
-# Labels of the judged topic on real data: what the table of docs/trust/calibration.md says.
+# Labels of the judged topic on real data: what the table of docs/benchmarks/fits.md says.
 # Every topic is judged by what the other topics taught, and scored on pairs that gave no label.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rag24_support from scratch", "rag24_support first citation"])

@@ -131,8 +131,8 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     assert 20 <= len(lines) <= 60
 
 
-# The script behind a table of docs/trust/calibration.md prints what the page shows.
-CALIBRATION_TABLE_PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
+# The script behind a table of docs/benchmarks/fits.md prints what the page shows.
+CALIBRATION_TABLE_PAGE = (ROOT / "docs" / "benchmarks" / "fits.md").read_text(encoding="utf-8")
 SLOW = pytest.mark.slow
 
 
