@@ -80,8 +80,8 @@ def next_labels(
             topics as they have cells. The rest is divided among these, as far as they apply:
             disagreement: judges differ, the more the further apart their labels stand, if they
                 have an order;
-            margin: a judge's two likeliest labels are nearly equal, or, on labels with an order,
-                its score is near a cut;
+            entropy: a judge that gave probabilities was unsure which label it is;
+            margin: on labels with an order, the score of a judge that gave none is near a cut;
             influence: see `influence`.
             Each takes its best cell in turn, a cell's value divided by one more than the cells
             of its topic and of its run that are chosen already.
@@ -133,10 +133,13 @@ def compute_values(
     """
     joint = reduce(join_scales, (file.scale for file in files))
     is_ordered = are_ordered(files[0].kind, joint, *results)
-    values = {
-        "disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered),
-        "margin": _margin(cells, files, is_ordered=is_ordered),
-    }
+    values = {"disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered)}
+    unsure = [file for file in files if file.probabilities]
+    if unsure:
+        values["entropy"] = _entropy(cells, unsure)
+    if len(unsure) < len(files):
+        plain = [file for file in files if not file.probabilities]
+        values["margin"] = _margin(cells, plain if is_ordered else [])
     # The first of the files that has weights of its cells, as lists of labels do not.
     weighing = [p for p in results if file_kind(find_judged_file(p, files[0].kind)) in WEIGHING]
     if weighing:
@@ -249,16 +252,27 @@ def _disagreement(
     return mean
 
 
-def _margin(cells: Sequence[Cell], files: Sequence[LabelFile], *, is_ordered: bool) -> Floats:
+def _entropy(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
+    """(N,) Shannon entropy of the least sure judge, as a share of the highest, in [0, 1].
+
+    0 where no judge gave probabilities.
+    """
+    values = np.zeros(len(cells))
+    for file in files:
+        highest = np.log(max(2, len(file.scale)))
+        for i, cell in enumerate(cells):
+            chances = [p for p in file.probabilities.get(cell, {}).values() if p > 0]
+            values[i] = max(values[i], -sum(p * np.log(p) for p in chances) / highest)
+    return values
+
+
+def _margin(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
     """(N,) how near the nearest judge was to another label, in [0, 1]; 0 where none is known."""
     nearness = np.zeros(len(cells))
     for file in files:
-        cuts = _cuts(file) if is_ordered else []
+        cuts = _cuts(file)
         for i, cell in enumerate(cells):
-            if len(chances := file.probabilities.get(cell, {})) > 1:
-                second, best = sorted(chances.values())[-2:]
-                nearness[i] = max(nearness[i], 1 - (best - second))
-            elif cuts and (score := file.scores.get(cell)) is not None:
+            if cuts and (score := file.scores.get(cell)) is not None:
                 nearness[i] = max(nearness[i], 1 - min(abs(score - cut) for cut in cuts))
     return nearness
 

@@ -184,11 +184,11 @@ def test_what_a_label_would_tell_most_of_is_chosen_beside_a_fair_draw(judged):
     queue = make_queue(task, "ann", plan)
     by = Counter(entry.chosen_by for entry in firsts(queue))
     assert by["random"] == 10
-    assert by["margin"] == 9
-    assert all(e.cell[2] == "n0" for e in firsts(queue) if e.chosen_by == "margin")
+    assert by["entropy"] == 9
+    assert all(e.cell[2] == "n0" for e in firsts(queue) if e.chosen_by == "entropy")
     assert all((e.probability is None) == (e.chosen_by != "random") for e in queue)
     bob = make_queue(task, "bob", plan, others=[queue])
-    mine, theirs = ({e.cell for e in q if e.chosen_by == "margin"} for q in (queue, bob))
+    mine, theirs = ({e.cell for e in q if e.chosen_by == "entropy"} for q in (queue, bob))
     assert not mine & theirs
 
 
@@ -199,7 +199,7 @@ def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
     for seed in range(40):
         plan = {"how": "next", "random_share": 0.2, "overlap": 0, "seed": seed}
         short = make_queue(task, "ann", Plan(n=10, **plan))
-        assert sum(entry.chosen_by == "margin" for entry in short) == 8
+        assert sum(entry.chosen_by == "entropy" for entry in short) == 8
         long = make_queue(task, "ann", Plan(n=40, **plan), earlier=short)
         drawn.update(e.cell[2] for e in firsts(long) if e.chosen_by == "random")
     rate = drawn["n0"] / drawn.total()

@@ -321,15 +321,22 @@ def test_a_score_near_the_cut_between_two_labels_is_asked_first(tmp_path):
     assert by_cell(sheet) == {("t1", "a", "n1"): "margin", ("t1", "a", "n2"): "margin"}
 
 
-def test_nearly_equal_probabilities_are_asked_first(tmp_path):
+def test_the_judgement_with_the_highest_entropy_is_asked_first(tmp_path):
+    """By hand, in nats: .33, .95, .61, .69; the two likeliest labels are nearest in the last."""
+    chances = (
+        {"0": 0.1, "1": 0.9},
+        {"0": 0.2, "1": 0.6, "2": 0.2},
+        {"1": 0.7, "2": 0.3},
+        {"0": 0.5, "1": 0.5},
+    )
     rows = [
         {"topic_id": "t1", "passage_id": f"p{i}", "grade": 1, "probabilities": p}
-        for i, p in enumerate(({"0": 0.1, "1": 0.9}, {"0": 0.45, "1": 0.55}, {"1": 0.7, "2": 0.3}))
+        for i, p in enumerate(chances)
     ]
     judged = tmp_path / "relevance.jsonl"
     write_rows(judged, rows)
     (row,) = next_labels([judged], 1, Problems(), random_share=0).rows
-    assert (row["passage_id"], row["chosen_by"]) == ("p1", "margin")
+    assert (row["passage_id"], row["chosen_by"]) == ("p1", "entropy")
 
 
 def test_influence_is_by_hand_the_weight_against_the_gap_to_the_neighbour(tmp_path):
