@@ -36,7 +36,7 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
-    "agreement.md": (agreement.main,),
+    "agreements.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "fits.md": (calibration.main, topic.main),
     "contexts.md": (retrieval.main,),

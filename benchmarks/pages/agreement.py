@@ -1,9 +1,9 @@
-"""What agreement looks like on published data: the tables of docs/trust/agreement.md.
+"""What agreement looks like on published data: the tables of docs/benchmarks/agreements.md.
 
     python -m benchmarks.pages.agreement DATA
 
-DATA holds folders of judged data, laid out as docs/trust/agreement.md says; those that are missing
-are left out. Intervals are drawn by topic, 1000 samples, seed 0.
+DATA holds folders of judged data, laid out as that page says; those that are missing are left out.
+Intervals are drawn by topic, 1000 samples, seed 0.
 """
 
 # ruff: noqa: T201  a script that prints

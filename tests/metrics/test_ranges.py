@@ -274,7 +274,7 @@ def held(of, n_topics, n, many=MANY):
     return {name: k / n for name, k in hits.items()}
 
 
-# The tables of docs/trust/agreement.md have these rows. With 400 draws a share is good to +-.02.
+# The rows of docs/benchmarks/agreements.md. With 400 draws a share is good to +-.02.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_topics", "least", "most"),
