@@ -51,9 +51,9 @@ class DecisionWire(Wire):
         self.limit, self.has_bounds = None, False
         self._prompt, self._model = prompt, config.wire_name
         parts = dict(_find_parts(schema))
-        if what := _find_obstacle(prompt, sorted(parts.keys() - self.paths.keys())):
+        if what := find_obstacle(prompt):
             hint = "Name another model for this judge (judges.NAME.model)"
-            raise EndpointUnusable(f"{what}, and {config.model} only chooses labels. {hint}")
+            raise EndpointUnusable(f"{prompt.name} {what}, {config.model} only labels. {hint}")
         self._settings, _ = split_settings(prompt.signature)
         self._task = _write_task(prompt)
         self._criteria = {p: _write_criteria(prompt, p[0], parts[p]) for p in self.paths}
@@ -108,13 +108,18 @@ def _find_parts(schema: Mapping[str, Any]) -> Iterator[tuple[LabelPath, Mapping[
             yield (name,), part
 
 
-def _find_obstacle(prompt: Prompt, others: Sequence[LabelPath]) -> str:
+def find_obstacle(prompt: Prompt) -> str:
     """Why a decision model cannot answer the prompt; "" if it can."""
     if not prompt.sends_schema:
-        return f"{prompt.name} is asked by a prompt template"
+        return "asks by a prompt template"
+    outputs = prompt.signature.output_fields.values()
+    keys = tuple(("1",) for field in outputs if get_key_source(field) is not None)
+    schema = prompt.schema(keys)
+    paths = find_label_paths(schema)
+    others = dict.fromkeys(path[0] for path, _ in _find_parts(schema) if path not in paths)
     if others:
-        return f"{prompt.name} asks for {'.'.join(others[0])}, which is no label"
-    return f"{prompt.name} has worked examples" if prompt.demos else ""
+        return f"writes text ({', '.join(others)})"
+    return "shows worked examples" if prompt.demos else ""
 
 
 def _name_item(source: str) -> str:

@@ -51,4 +51,5 @@ from .custom import (
 from .relevance import RelevanceJudge as RelevanceJudge
 from .support import SupportJudge as SupportJudge
 from .verdicts import Verdict as Verdict
+from .combined.explained import Explained as Explained
 from .combined.verified import Verified as Verified

@@ -137,7 +137,8 @@ def _without_quotes(signature: type[dspy.Signature], output: str) -> type[dspy.S
     """The question for a model that writes nothing: the label is all that it gives."""
     instructions = signature.instructions.replace(_QUOTE_FIRST, "")
     plain = without(signature, tuple(EntailmentJudge.evidence))
-    plain.output_fields[output].json_schema_extra["desc"] = "the label that fits"
+    plain = plain.with_updated_fields(output, desc="the label that fits")
+    plain.__name__ = signature.__name__
     return replace_instructions(plain, instructions)
 
 

@@ -16,7 +16,13 @@ from ..records.scores import write_scores
 from .config.base import JudgeName, program_names
 from .config.sections import Config
 from .engine.folders import check_replaced, write_started
-from .engine.judge_set import JudgeSet, check_judges, check_models, make_budget
+from .engine.judge_set import (
+    JudgeSet,
+    check_decisions,
+    check_judges,
+    check_models,
+    make_budget,
+)
 from .engine.manifest import (
     KEY,
     check_not_input,
@@ -129,6 +135,7 @@ def forecast(config: Config) -> Forecast:
     from .engine.dry_run import forecast_calls
 
     check_not_input(config, _list_files(config))
+    check_decisions(config, [j for one in choose_programs(config) for j in one.list_judges(config)])
     here: Names[JudgeName] = ()
     if config.has_pipelines:
         from .pipelines.retrieve import find_judges, read_pipelines

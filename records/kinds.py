@@ -391,6 +391,7 @@ def _is_number(text: str) -> bool:
 ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
 VERIFIED = "verified"  # `method` of a label that was judged once more,
 FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
+EXPLAINER = "explainer"  # who says why a label was given that another judge gave
 
 OTHER_SCALES = (  # of no declared kind
     ("no", "yes"),

@@ -14,6 +14,8 @@ from ...backends.errors import EndpointFailed, EndpointRefused, EndpointUnusable
 from ...backends.loop import run_sync
 from ...judges import SupportJudge, Verdict
 from ...programs.config.sections import Config
+from ...programs.engine.judge_set import find_obstacles
+from ...programs.protocols.table import choose
 from ...records.judgements import Provenance
 from ...records.support import CitationSupport
 from ...views.numbers import format_money
@@ -110,7 +112,12 @@ def examine_all(config: Config) -> list[Report]:
     Raises: EndpointUnusable when a model cannot be used at all.
     """
     models = config.models or {"default": ModelConfig(model="lexical")}
-    return [examine(alias, model) for alias, model in models.items()]
+    reports = [examine(alias, model) for alias, model in models.items()]
+    judges = [name for each in choose(config.program) for name in each.list_judges(config)]
+    for obstacle in find_obstacles(config, judges):
+        report = next(each for each in reports if each.model == obstacle.model)
+        report.trouble.append(f"it only chooses labels. Another model for: {obstacle}")
+    return reports
 
 
 def examine(alias: str, model: ModelConfig) -> Report:

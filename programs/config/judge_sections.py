@@ -206,6 +206,11 @@ class _JudgeConfig(Section):
         return (self.jury, self.cascade, self.verify) != (None, None, None)
 
     @property
+    def says_why(self) -> bool:
+        """Whether quotes or reasons are asked for."""
+        return bool(self.evidence or self.reasoning)
+
+    @property
     def has_files(self) -> bool:
         """Whether files say what the judge is asked, or how its scores are read."""
         files = (self.demonstrations, self.state, self.instructions, self.prompt)

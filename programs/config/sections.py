@@ -412,6 +412,11 @@ class RunSection(Section):
     explain: Annotated[bool, _OUTPUT] = Field(
         default=False, description="have judges of items quote and give reasons for their labels"
     )
+    explainer: str | None = Field(
+        default=None,
+        description="a name under models:, who quotes and gives reasons for labels of a decision "
+        "model",
+    )
     limit: Annotated[Whole | None, _SPENDING] = Field(
         default=None, ge=1, description="take the first topics only (without topics: items)"
     )
@@ -482,6 +487,12 @@ class _Config(Section):
     def _models_exist(self) -> Config:
         if "items" in self.program and len(self.program) > 1:
             raise ValueError("program: items are no runs with topics to answer, run them alone")
+        if (explainer := self.run.explainer) is not None:
+            if explainer not in self.models:
+                names = ", ".join(self.models) or "none"
+                raise ValueError(f"run.explainer: no model {explainer!r}; there is {names}")
+            if self.models[explainer].way in ("decision", "lexical"):
+                raise ValueError(f"run.explainer: {explainer!r} writes no text; name a chat model")
         for name, judge in self.judges.items():
             judge.check(name)
             if judge.model != "default" and judge.model not in self.models:
@@ -510,9 +521,20 @@ class _Config(Section):
         return "groundedness" in self.program and self.groundedness.contexts == "answers"
 
     def get_models(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
-        """As `get_model`, of every stage of a cascade, member of a jury, adjudicator, verifier."""
+        """As `get_model`, of all stages, members, the adjudicator, verifier and explainer."""
         aliases = dict.fromkeys(settings.model for settings in answering(self.judge(judge)))
-        return [(alias, self.model(alias)) for alias in aliases]
+        models = [(alias, self.model(alias)) for alias in aliases]
+        explainer, section = self.run.explainer, self.judge(judge)
+        is_asked = section.says_why and any(model.way == "decision" for _, model in models)
+        if explainer is not None and is_asked and explainer not in aliases:
+            models.append((explainer, self.model(explainer)))
+        return models
+
+    def has_explainer(self, judge: JudgeName) -> bool:
+        """Whether a decision model labels for the judge, and `run.explainer` says why."""
+        if self.run.explainer is None or self.get_model(judge)[1].way != "decision":
+            return False
+        return self.judge(judge).says_why
 
     def with_judge(self, name: JudgeName, settings: JudgeConfig) -> Config:
         """The same with other settings of one judge, which are not checked."""

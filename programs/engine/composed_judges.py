@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ...judges import Cascade, ItemJudge, Jury, Verified, read_cascade_file
+from ...judges import Cascade, Explained, ItemJudge, Jury, Verified, read_cascade_file
 from ...judges.base import Judge
 from ...judges.saved import read_state
 from ...records.reading.lines import hash_file
@@ -76,6 +76,23 @@ def make_verified(name: JudgeName, config: Config, first: Judge, verifier: Judge
     assert isinstance(verifier, ItemJudge)
     with raise_at(f"judges.{name}.verify"):
         return Verified(first, verifier, **dict(settings.when))
+
+
+def make_explained(name: JudgeName, first: Judge, writer: Judge) -> Explained:
+    """The judge of a decision model with the one that explains its labels.
+
+    Args:
+        writer: the same judge with another model, which says why.
+
+    Raises: InputError for a judge whose labels cannot be explained so.
+    """
+    assert isinstance(first, ItemJudge)
+    assert isinstance(writer, ItemJudge)
+    evidence: bool | Literal["required"] = (
+        "required" if writer.requires_evidence else bool(writer.evidence)
+    )
+    with raise_at(f"judges.{name}, explained by {writer.model_name}"):
+        return Explained(first, writer, evidence=evidence, reasoning=writer.rationale is not None)
 
 
 def make_verified_identity(

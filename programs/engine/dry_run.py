@@ -16,9 +16,9 @@ from ...backends.offline import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
 from ...backends.replies.completion import collect_replies, record_answer
 from ...backends.replies.schema import ReplyFormat
-from ...judges import Cascade, Jury, Verified
+from ...judges import Cascade, Explained, Jury, Verified
 from ...judges.base import Judge
-from ...records.kinds import VERIFIER
+from ...records.kinds import EXPLAINER, VERIFIER
 from ..config.base import JudgeName
 from ..config.judge_sections import Member, make_verifier
 from ..config.pipelines import AnyStep, CutStep, RankLlmStep
@@ -83,6 +83,12 @@ class DryRunJudgeSet(JudgeSet):
     def _measure(
         self, name: JudgeName, judge: Judge, settings: JudgeConfig, member: str = ""
     ) -> None:
+        if isinstance(judge, Explained):
+            self._measure(name, judge.first, settings, member)
+            own = settings.model_copy(update={"model": self._config.run.explainer})
+            self._measure(name, judge.writer, own, f"{member} {EXPLAINER}".strip())
+            return
+
         def sizes() -> PromptSizes:
             part = " ".join(filter(None, (self.part, member)))
             self.settings[name, part] = settings

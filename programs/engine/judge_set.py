@@ -26,6 +26,7 @@ from ...records.reading.problems import InputError, raise_at, unreadable
 from ..config.base import JudgeName
 from ..config.judge_sections import Member, make_verifier, without_verifier
 from ..config.sections import Config, JudgeConfig
+from .decision_judges import Obstacle, list_obstacles, raise_obstacles
 
 
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
@@ -69,10 +70,14 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
 
     Nothing is checked of what is not asked from here: offline, and where workers elsewhere ask.
     The key of a judge that may have nothing to do is missed when it is asked.
+
+    Raises: InputError where a decision model is to do more than label.
     """
+    names = list(judges)
+    check_decisions(config, names)
     if config.run.offline or config.run.asks_elsewhere:
         return
-    sure = [j for j in judges if not any(getattr(config.data, n) for n in list_sparing_inputs(j))]
+    sure = _list_sure(config, names)
     models = dict(entry for judge in sure for entry in config.get_models(judge)).values()
     check_keys(models)
     if asked := [model for model in models if model.way == "http" or model.uses_litellm]:
@@ -80,6 +85,25 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
 
         for model in asked:
             announce_proxy(model)
+
+
+def check_decisions(config: Config, judges: Iterable[JudgeName]) -> None:
+    """Raise InputError that names each judge of which a decision model cannot do what is wanted.
+
+    Judges that data may spare are left out. Nothing is asked.
+    """
+    raise_obstacles(find_obstacles(config, judges))
+
+
+def find_obstacles(config: Config, judges: Iterable[JudgeName]) -> list[Obstacle]:
+    """What a decision model of this config cannot do, by judge; see `check_decisions`."""
+    judge_set = JudgeSet(config, cache=None, budget=make_budget(config), asks=False)
+    return list_obstacles(config, _list_sure(config, judges), judge_set.__getitem__)
+
+
+def _list_sure(config: Config, judges: Iterable[JudgeName]) -> list[JudgeName]:
+    """Those of the judges that are asked whatever there is of data."""
+    return [j for j in judges if not any(getattr(config.data, n) for n in list_sparing_inputs(j))]
 
 
 def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
@@ -293,7 +317,8 @@ class JudgeSet:
         make = config.judge(name).load(name)
         judge: Judge = make(backend=self.backend(config.judge(name).model), **options)
         judge.name = judge.name or name  # in judge files
-        if isinstance(judge, ItemJudge):
+        is_explained = isinstance(judge, ItemJudge) and config.has_explainer(name)
+        if isinstance(judge, ItemJudge) and not is_explained:
             judge = _explaining(judge, name, config)
         if (examples := config.judge(name).demonstrations) is not None:
             from ...judges.demonstrations import with_demonstrations
@@ -307,7 +332,23 @@ class JudgeSet:
         if name == "answerability":
             _check_eta(judge, config)
         self._about[id(judge)] = about | wording
-        return judge
+        return self._explained(name, config, judge) if is_explained else judge
+
+    def _explained(self, name: JudgeName, config: Config, judge: Judge) -> Judge:
+        """The judge of a decision model, with the model that explains its labels.
+
+        Raises: InputError where that is not possible.
+        """
+        from .composed_judges import make_explained
+
+        settings = config.judge(name).model_copy(
+            update={"model": config.run.explainer, "state": None, "demonstrations": None}
+        )
+        writer = self._one(name, config.with_judge(name, settings))
+        explained = make_explained(name, judge, writer)
+        about = {"explainer": self._identity(name, writer, settings)}
+        self._about[id(explained)] = self._about[id(judge)] | about
+        return explained
 
 
 def _setup(

@@ -234,10 +234,10 @@ def test_the_price_is_that_of_litellms_table():
 
 def test_what_a_decision_model_cannot_do_is_told_before_it_is_asked():
     with DecisionServer() as server:
-        with pytest.raises(EndpointUnusable, match=r"asks for updated.*judges\.NAME\.model"):
+        with pytest.raises(EndpointUnusable, match=r"writes text \(updated\).*judges\.NAME\.model"):
             Nuggetizer(config(server))(question="q", passages=["p"])
         explaining = SupportJudge(config(server)).explaining(reasoning=True)
-        with pytest.raises(EndpointUnusable, match="which is no label"):
+        with pytest.raises(EndpointUnusable, match="writes text"):
             explaining(**ITEM)
         assert server.requests == []
 

@@ -1,0 +1,160 @@
+"""Labels of a model that writes nothing, with the quotes and reasons of another model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import dspy
+
+from ...backends.adapter import replace_instructions, with_first, without
+from ...backends.errors import JudgeError
+from ...backends.prompt import Prompt
+from ...backends.replies.schema import get_key_source, get_meanings
+from ...records.judgements import Provenance, Reason, Unjudged
+from ...records.kinds import EXPLAINER, FIRST
+from ..items import ItemJudge, make_keys
+from ..verdicts import Verdict
+from .jury import Several
+
+VERSION = "1"  # raised when what the second model is asked changes
+NOTE = """\
+- Another judge gave the labels. They are part of the data. Do not give labels of your own: find
+  what in the texts each of these labels rests on.
+- If a label does not fit the texts, say so in its reason."""
+_SHARED = (
+    *("name", "kind", "key", "inputs", "optional", "source", "listed", "listing", "scale"),
+    *("is_ordered", "window", "gains", "quotable", "groundless", "answer_type", "output"),
+    *("baselines", "scorers", "overlap"),
+)
+
+
+class Explained(Several):
+    """A judge whose labels another model explains: `judge(sentence=, passage=)` has both.
+
+    Args:
+        first: gives every label; a decision model, which can give no reasons.
+        writer: the same judge with a model that writes. It is shown the items with their labels and
+            asked for quotes and reasons, not for labels.
+        evidence, reasoning: what it is asked for, see `ItemJudge.explaining`.
+
+    The label, its score and its probabilities are those of `first`. If the writer gives no reply
+    that can be read, they have no reason, or, with `evidence="required"`, the item is Unjudged.
+
+    Raises: ValueError for a judge whose label is made of others, or that has nothing to quote.
+    """
+
+    def __init__(
+        self,
+        first: ItemJudge,
+        writer: ItemJudge,
+        *,
+        evidence: bool | Literal["required"] | None = None,
+        reasoning: bool | None = None,
+    ) -> None:
+        super().__init__()
+        if first.is_derived:
+            raise ValueError("its labels are made of others, which no second model can explain")
+        self.first = first
+        self.writer = _with_labels(writer.explaining(evidence=evidence, reasoning=reasoning))
+        for name in _SHARED:
+            setattr(self, name, getattr(first, name))
+        for name in ("evidence", "rationale", "requires_evidence"):
+            setattr(self, name, getattr(self.writer, name))
+        self.definition = getattr(first, "definition", None)  # of a custom judge
+        self.version = f"{first.version}+explained{VERSION}"
+
+    async def judge_items(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """See ItemJudge: the calls of the first judge, then those of the writer."""
+        outcomes, calls = await self.first.judge_items(items, topic_id)
+        outcomes = list(outcomes)
+        known = [i for i, each in enumerate(outcomes) if isinstance(each, Verdict)]
+        for start in range(0, len(known), self.writer.window):
+            part = known[start : start + self.writer.window]
+            verdicts = [each for i in part if isinstance(each := outcomes[i], Verdict)]
+            explained, made = await self._explain([items[i] for i in part], verdicts)
+            calls += made
+            for i, outcome in zip(part, explained, strict=True):
+                outcomes[i] = outcome
+        return outcomes, calls
+
+    def prompts(self) -> dict[str, Prompt]:
+        """See Judge: those of both."""
+        return {
+            f"{who}.{name}": prompt
+            for who, judge in ((FIRST, self.first), (EXPLAINER, self.writer))
+            for name, prompt in judge.prompts().items()
+        }
+
+    @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return self.first.most_calls + 1
+
+    @property
+    def has_logprobs(self) -> bool:
+        """See ItemJudge: whether the first judge's scores do."""
+        return self.first.has_logprobs
+
+    @property
+    def model_name(self) -> str:
+        """See ItemJudge: the model that gives the labels."""
+        return self.first.model_name
+
+    async def _explain(
+        self, items: Sequence[Mapping[str, str]], verdicts: Sequence[Verdict]
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """The verdicts of one call of the writer, with its reasons.
+
+        Raises: JudgeError at the limit of a budget.
+        """
+        writer = self.writer
+        keys: Sequence[str | None] = [None] if writer.listed is None else make_keys(items)
+        labels = [each.label for each in verdicts]
+        given: Any = labels[0] if writer.listed is None else dict(zip(keys, labels, strict=True))
+        inputs = {writer.output: given, **writer.call_inputs(items)}
+        try:
+            reply = await writer.ask(writer.predictor, **inputs)
+        except JudgeError as error:
+            if error.reason is Reason.BUDGET:
+                raise
+            lost = Unjudged(error.reason, f"explainer: {error.detail}", error.raw)
+            needed = self.requires_evidence
+            return [
+                lost if needed and self.needs_evidence(each.label) else each for each in verdicts
+            ], ()
+        both = zip(verdicts, keys, items, strict=True)
+        explained = [writer.add_explanation(each, reply, key, item) for each, key, item in both]
+        return explained, (reply.provenance,)
+
+
+def _with_labels(judge: ItemJudge) -> ItemJudge:
+    """A copy of the judge that is given the labels and asked for all that its reply has beside.
+
+    Raises: ValueError if that is nothing, or if it has a custom prompt.
+    """
+    predict = judge.question(judge.predictor)
+    if judge.own_words == "prompt":
+        raise ValueError("a prompt file says itself what is asked; no second model can explain it")
+    signature, output = predict.signature, predict.signature.output_fields[judge.output]
+    if not judge.says_why:
+        raise ValueError("wanted evidence or reasoning")
+    is_listed = get_key_source(output) is not None
+    meanings = "; ".join(f"{label}: {text}" for label, text in get_meanings(output).items())
+    desc = "the labels that were given, by number" if is_listed else "the label that was given"
+    field = dspy.InputField(desc=f"{desc} ({meanings})" if meanings else desc)
+    changed: ItemJudge = judge.deepcopy()
+    asked = with_first(
+        without(signature, (judge.output,)),
+        judge.output,
+        field,
+        dict[str, str] if is_listed else str,
+    )
+    changed.question(judge.predictor).signature = replace_instructions(
+        asked, f"{signature.instructions}\n{NOTE}"
+    )
+    changed.question(judge.predictor).demos = []
+    changed.baselines, changed.scorers = {}, {}  # which give labels
+    return changed
