@@ -43,7 +43,7 @@ TABLES = {  # page: what prints its tables
     "corrected-scores.md": (corrected.main, looks.main),
     "coverage.md": (crux.main,),
     "faults.md": (faults.main,),
-    "juries.md": (juries.main,),
+    "jury-methods.md": (juries.main,),
     "lexical.md": (lexical.main,),
     "nugget-search.md": (nugget_search.main,),
     "suggestions.md": (evidence.main,),

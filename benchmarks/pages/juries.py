@@ -1,4 +1,4 @@
-"""What a jury of recorded judges is worth: the tables of docs/juries.md.
+"""What a jury of recorded judges is worth: the tables of docs/benchmarks/jury-methods.md.
 
     python -m benchmarks.pages.juries DATA
 
