@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
@@ -423,6 +423,18 @@ def answering(judge: JudgeConfig) -> list[JudgeConfig]:
     for one in [judge] if judge.cascade is None else stages(judge):
         settings += [one] if one.jury is None else [member.settings for member in list_members(one)]
     return settings if judge.verify is None else [*settings, make_verifier(judge)]
+
+
+def check_explainer(name: str | None, models: Mapping[str, Any]) -> None:
+    """Raise ValueError unless this is one of the models, and one that writes; None: nobody is."""
+    if name is None:
+        return
+    if name not in models:
+        raise ValueError(
+            f"run.explainer: no model {name!r}; there is {', '.join(models) or 'none'}"
+        )
+    if models[name].way in ("decision", "lexical"):
+        raise ValueError(f"run.explainer: {name!r} writes no text; name a chat model")
 
 
 def check_cascade(

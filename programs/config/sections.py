@@ -487,12 +487,7 @@ class _Config(Section):
     def _models_exist(self) -> Config:
         if "items" in self.program and len(self.program) > 1:
             raise ValueError("program: items are no runs with topics to answer, run them alone")
-        if (explainer := self.run.explainer) is not None:
-            if explainer not in self.models:
-                names = ", ".join(self.models) or "none"
-                raise ValueError(f"run.explainer: no model {explainer!r}; there is {names}")
-            if self.models[explainer].way in ("decision", "lexical"):
-                raise ValueError(f"run.explainer: {explainer!r} writes no text; name a chat model")
+        check_explainer(self.run.explainer, self.models)
         for name, judge in self.judges.items():
             judge.check(name)
             if judge.model != "default" and judge.model not in self.models:
