@@ -1,4 +1,4 @@
-"""Two measurements as tables: what the prompts of the second one changed."""
+"""Two measurements as tables: what the prompts of the second one changed; one, by probabilities."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from nuggetjudge.views.table import Cell, Column, Kind, Row, Style, Styled, Table, View
 
 Measured = Mapping[str, Any]
+CHANCE = 0.5  # AUC of a score that says nothing
 
 
 def make_comparison_view(before: Measured, after: Measured) -> View:
@@ -26,6 +27,35 @@ def make_comparison_view(before: Measured, after: Measured) -> View:
         notes.append(f"{name}: not measured; {why}.")
     tables = [_form(pairs), _labels(pairs), _agreement(pairs), _reasons(pairs)]
     return View(verdict, [table for table in tables if table.rows], notes)
+
+
+def make_ranking_view(judges: Measured) -> View:
+    """How well labels agree with people, and how well the probabilities of the labels rank."""
+    columns = [
+        Column("judge", Kind.NAME),
+        Column("n", Kind.COUNT),
+        Column("accuracy", Kind.SHARE, "accuracy of the label"),
+        Column("kappa", Kind.SHARE, "kappa"),
+        Column("kappa_interval", Kind.INTERVAL, "interval", is_signed=True),
+        Column("n_scored", Kind.COUNT, "with probabilities"),
+        Column("auc", Kind.SHARE, "AUC of the probabilities"),
+        Column("auc_interval", Kind.INTERVAL, "interval"),
+    ]
+    rows = []
+    for name, row in judges.items():
+        kappa, auc = (
+            [value, None if low is None or high is None else (low, high)]
+            for value, low, high in (row.get(key) or [None] * 3 for key in ("kappa", "auc"))
+        )
+        n, n_scored = row.get("n_judged"), row.get("n_scored")
+        rows.append(Row([name, n, row.get("accuracy"), *kappa, n_scored, *auc]))
+    above = [name for name, row in judges.items() if (row.get("auc", [0, None])[1] or 0) > CHANCE]
+    verdict = (
+        f"Probabilities rank better than chance: {', '.join(above)}."
+        if above
+        else "No judge's probabilities rank better than chance (AUC .5)."
+    )
+    return View(verdict, [Table("labels and probabilities against people", columns, rows)])
 
 
 def _form(pairs: Mapping[str, tuple[Measured, Measured]]) -> Table:

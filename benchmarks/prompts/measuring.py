@@ -14,7 +14,9 @@ from statistics import fmean
 from time import monotonic
 from typing import Any
 
+import numpy as np
 import orjson
+from scipy.stats import bootstrap, mannwhitneyu
 
 from nuggetjudge.backends import open_transport
 from nuggetjudge.backends.config import ModelConfig
@@ -24,6 +26,7 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.items import ItemJudge, calls, judge_calls
+from nuggetjudge.judges.verdicts import Verdict
 from nuggetjudge.metrics import agreement
 from nuggetjudge.metrics.label_agreement import agreement_intervals
 from nuggetjudge.records.judgements import Unjudged
@@ -120,23 +123,23 @@ def measure_case(
     gateway.asked = []
     judge = case.make(backend=gateway)
     start = monotonic()
-    labels = run_sync(_ask_all(case, judge, at_once))
+    verdicts = run_sync(_ask_all(case, judge, at_once))
     run_sync(gateway.aclose())
     return {
         "version": judge.version,
         **_figures(gateway.asked),
-        **_agreement(case, labels),
+        **_agreement(case, [verdict and verdict.label for verdict in verdicts]),
+        **_ranking(case, verdicts),
         "seconds": round(monotonic() - start, 1),
     }, gateway.asked
 
 
-async def _ask_all(case: Case, judge: Judge, at_once: int) -> list[str | None]:
-    """The label of each item, None: no judgement; [] where the judge labels no items."""
+async def _ask_all(case: Case, judge: Judge, at_once: int) -> list[Verdict | None]:
+    """The verdict on each item, None: no judgement; [] where the judge labels no items."""
     if isinstance(judge, ItemJudge) and case.items:
         together = calls(judge, case.items)
         outcomes = await judge_calls(judge, case.items, together, concurrency=at_once)
-        verdicts = [verdict for verdict, _ in outcomes]
-        return [None if isinstance(each, Unjudged) else each.label for each in verdicts]
+        return [None if isinstance(each, Unjudged) else each for each, _ in outcomes]
     waiting = iter(case.asked)
 
     async def work() -> None:
@@ -209,4 +212,33 @@ def _agreement(case: Case, labels: Sequence[str | None]) -> dict[str, Any]:
     drawn = agreement_intervals(figures, people, ours, topics, resamples=_RESAMPLES)
     kappa = drawn["cohen_kappa"]["unweighted"]
     interval = None if kappa is None else [kappa.value, kappa.low, kappa.high]
-    return {"kappa": interval, "n_judged": len(both)}
+    exact = fmean(one == other for one, other in zip(people, ours, strict=True))
+    return {"kappa": interval, "accuracy": exact, "n_judged": len(both)}
+
+
+def _ranking(case: Case, verdicts: Sequence[Verdict | None]) -> dict[str, Any]:
+    """AUC of the scores by probabilities, and how many: do items with the best label score higher?
+
+    In [0, 1], chance .5, with a 95% bootstrap interval over the items with that label and the rest.
+    """
+    scored = [
+        (item.label == case.scale[-1], verdict.score)
+        for item, verdict in zip(case.items, verdicts, strict=False)
+        if verdict and verdict.probabilities and item.label and case.scale
+    ]
+    groups = [np.array([score for best, score in scored if best is one]) for one in (True, False)]
+    if not all(map(len, groups)):
+        return {}
+    auc = _auc(*groups)
+    if min(map(len, groups)) < 2:
+        return {"auc": [auc, None, None], "n_scored": len(scored)}
+    drawn = bootstrap(
+        groups, _auc, n_resamples=_RESAMPLES, vectorized=False, method="percentile", rng=0
+    )
+    low, high = map(float, drawn.confidence_interval)
+    return {"auc": [auc, low, high], "n_scored": len(scored)}
+
+
+def _auc(best: Any, others: Any) -> float:
+    """The chance that one of the first scores higher than one of the others; a tie counts half."""
+    return float(mannwhitneyu(best, others).statistic) / (len(best) * len(others))

@@ -5,10 +5,10 @@ import pytest
 pytest.importorskip("nuggetjudge.plugins", reason="benchmarks use judges of every annex")
 
 from benchmarks.prompts.cases import Case
-from benchmarks.prompts.comparing import make_comparison_view
+from benchmarks.prompts.comparing import make_comparison_view, make_ranking_view
 from benchmarks.prompts.measuring import measure_case, prefix_share
 from benchmarks.study.sets import Item
-from mock_server import MockServer
+from mock_server import MockServer, Reply
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
@@ -21,10 +21,10 @@ def items(labels):
     ]
 
 
-def measure(case, *replies):
+def measure(case, *replies, **settings):
     said = iter(replies)
     with MockServer(lambda body: next(said)) as server:
-        entry = {"model": "openai/mock", "api_base": server.base_url, "reasks": 0}
+        entry = {"model": "openai/mock", "api_base": server.base_url, "reasks": 0, **settings}
         return measure_case(case, ModelConfig(**entry), 1)
 
 
@@ -56,6 +56,23 @@ def test_a_lost_window_counts_as_all_that_it_asked_about():
     assert (found["n_calls"], found["n"]) == (2, 6)
     assert found["unreadable"] == {"unparseable": 1 / 2}
     assert found["labels"] == {"support": 1.0}
+
+
+def test_probabilities_rank_where_the_label_is_always_the_same():
+    """By hand: full in .9 and .4 of people's full, in .4 and .1 of the rest: 3.5 of 4 pairs."""
+    people, chances = ["full", "full", "none", "partial"], [0.9, 0.4, 0.4, 0.1]
+    case = Case("support", SupportJudge, items(people), scale=("none", "partial", "full"))
+    replies = [
+        Reply('{"verdict": "none"}', probabilities={"full": p, "partial": 0, "none": 1 - p})
+        for p in chances
+    ]
+    found, _ = measure(case, *replies, logprobs=True)
+    assert (found["accuracy"], found["kappa"][0]) == (1 / 4, 0)
+    assert (found["auc"][0], found["n_scored"]) == (3.5 / 4, 4)
+    view = make_ranking_view({"support": found})
+    assert view.verdict == "No judge's probabilities rank better than chance (AUC .5)."
+    sure = found | {"auc": [0.8, 0.6, 0.9]}
+    assert make_ranking_view({"support": sure}).verdict.endswith("better than chance: support.")
 
 
 def test_the_prefix_is_what_a_prompt_shares_with_the_one_before():
