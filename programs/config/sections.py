@@ -24,7 +24,7 @@ from .base import (
     load_inputs,
     load_sections,
 )
-from .judge_sections import JudgeConfig, answering, check_cascade, check_jury
+from .judge_sections import JudgeConfig, answering, check_cascade, check_explainer, check_jury
 from .pipelines import AnyStep, Bm25Step, Pipeline, SearchPipeline, as_step
 
 
