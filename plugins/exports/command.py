@@ -193,6 +193,28 @@ def qrels(
     write_note(f"{counts}{missing}. Written: {out}\n")
 
 
+def missed(context: typer.Context, results: Folder, *, out: NewFile) -> None:
+    """Write the key points or nuggets that answers miss, as items to ask why, with the answers.
+
+    Example: judge export missed results/keypoints --out missed.jsonl
+    Then: judge run items --items missed.jsonl --judge missed_point --out results/why
+
+    Args:
+        results: A results folder of keypoints or nuggets.
+
+    Output:
+        out: The file, JSONL.
+    """
+    from ...records.reading.problems import Problems
+    from .missed import write_missed
+
+    problems = Problems()
+    (folder,) = open_results(context, [results])
+    n = write_missed(folder, out, problems)
+    list_problems(problems)
+    write_note(f"{n:,} items that answers do not state in full. Written: {out}\n")
+
+
 def repaired(results: ExistingPath, *, out: Path) -> None:
     """Write the runs with the suggestions that are used as first citations, the old ones beside.
 
@@ -251,7 +273,7 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-for _command in (mlflow, repaired, ragdoll, nuggetizer, autojudge, qrels):
+for _command in (mlflow, repaired, ragdoll, nuggetizer, autojudge, qrels, missed):
     add_command(export, _command)
 
 

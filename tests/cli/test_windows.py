@@ -85,6 +85,7 @@ CASES = {
     "export nuggetizer": ["export nuggetizer demo NEW"],
     "export researchrubrics": ["export researchrubrics rubric NEW"],
     "export autojudge": ["export autojudge demo NEW"],
+    "export missed": ["export missed demo --out NEW.jsonl"],
     "export qrels": ["export qrels grades --out NEW"],
     "verify": ["verify submission", "verify evidence"],
     "models": ["models", "models qwen3-8b"],

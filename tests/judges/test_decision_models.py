@@ -34,6 +34,7 @@ ASKED = {
     "entailment_judge_window": (3, "choice", ENTAILMENT),
     "claim_judge": (2, "choice", YES_NO),
     "groundedness_judge": (2, "choice", ("contradicted", "not_found", "supported")),
+    "missed_point_judge": (1, "choice", ("missing", "general", "incomplete")),
     "question_scorer": (5, "choice", YES_NO),
     "battle_judge": (1, "choice", ("a", "b", "tie", "both_bad")),
     "battle_judge_criteria": (1, "choice", ("a", "b", "tie", "both_bad")),

@@ -1,6 +1,6 @@
 """What the judges here are asked in the tests of prompts (tests/judges)."""
 
-from nuggetjudge.plugins.collections import judges, lexical
+from nuggetjudge.plugins.collections import judges, lexical, missed
 
 
 def cases(case, question, answer, sentence):
@@ -8,6 +8,8 @@ def cases(case, question, answer, sentence):
     yield case("request_writer", judges.RequestWriter, {"report": REPORT}, "request", "compose")
     asked = {"document": REPORT.replace(". ", ".\n\n", 1)}
     yield case("decontextualizer", judges.Decontextualizer, asked, "passages", "rewrite")
+    asked = {"response": answer, "key_point": sentence}
+    yield case("missed_point_judge", missed.MissedPointJudge, asked, "verdict", "judge")
     asked = {"question": question}
     yield case("question_scorer", judges.QuestionScorer, asked, "scores", "score")
     for way, group in (("depth", {"domain": "engineering"}), ("width", {"category": "why"})):
@@ -25,6 +27,8 @@ def baseline_of(system, asked):
     """What answers for the judge of a prompt; None: it is of none of these."""
     if '"unambiguous"' in system:
         return lexical.score_question
+    if '"incomplete"' in system:
+        return missed.judge_missed_point
     if "domain" in asked:
         is_deep = "more complex" in system
         return lexical.deepen_question if is_deep else lexical.widen_question
