@@ -67,6 +67,8 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
 
+    Words: docs/learn/glossary.md.
+
     Output:
         fail_under (MEASURE=VALUE): What each run's mean must reach, else exit 1; of one:
             RUN:MEASURE=VALUE.

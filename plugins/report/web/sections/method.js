@@ -13,7 +13,8 @@ export function draw({ id, data }) {
     el(
       "p",
       { class: "lead" },
-      "What each number means, who judged with which prompts, which files were read, and how to make it again.",
+      "What each number means, who judged with which prompts, which files were read, and how to make it again. ",
+      "The glossary of nuggetjudge, docs/learn/glossary.md, explains the other words.",
     ),
     el("h3", {}, "The measures"),
     table({
