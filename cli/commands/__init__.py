@@ -61,11 +61,6 @@ CORE: Mapping[str, Command] = {
         generate=("commands.generate", "Write answers with citations from retrieval runs."),
     ),
     **_ours(
-        "look",
-        20,
-        coverage=("commands.coverage", "Show context measures by eta and context size."),
-    ),
-    **_ours(
         "trust",
         jury=("commands.jury", "Compare a jury with its members."),
     ),

@@ -1,4 +1,4 @@
-"""`judge figure`: results as figures for a paper, by matplotlib.
+"""`judge figure`: results as figures and tables for a paper.
 
 The core finds it by entry points; it imports the core, and matplotlib only while drawing.
 """

@@ -1,4 +1,4 @@
-"""The tables of the CRUX paper: which measure of contexts orders runs as their reports do."""
+"""Which measure of contexts orders runs as their reports do, as in the CRUX paper."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from ...metrics.coverage import ETA, coverage
 from ...metrics.inference import Draws, Interval
 from ...metrics.rank_correlation import kendall_tau, tau_intervals, taus
 from ...records.rows import ScoreRow
-from ...views.numbers import format_bounds, format_share, format_short_share
-from ...views.table import Cell, Column, Kind, Row, Style, Table, View
 from ..config.sections import CoverageConfig
 from ..inputs import ORACLES
 from ..protocols.coverage.topic import (
@@ -27,7 +25,6 @@ from ..protocols.coverage.topic import (
     topic_board,
 )
 from ..protocols.scoreboard import Scoreboard
-from .tables.words import choose_tau_word, count, get_interval, write_estimate
 
 MIN_RUNS = 3  # of a tau; two runs have but two orders
 COVERAGE, REPORT = "coverage", "report_coverage"
@@ -78,16 +75,37 @@ def measure_taus(
     Args:
         draws: of the intervals, see metrics/rank_correlation.py.
     """
-    rows = [*coverage_rows(data, settings), *relevance_rows(data, settings)]
-    by_measure: dict[str, list[ScoreRow]] = {}
-    for row in rows:
-        if row.run_id not in ORACLES:
-            by_measure.setdefault(row.measure, []).append(row)
+    by_measure = score_rows(data, settings)
     reports = by_measure.pop(REPORT, [])
     by_measure.pop("report_density", None)
     return {
         measure: _with_interval(reports, of_measure, draws)
         for measure, of_measure in by_measure.items()
+    }
+
+
+def score_rows(data: CoverageData, settings: CoverageConfig) -> dict[str, list[ScoreRow]]:
+    """The rows of each measure, without the bounds: Z*, y* and runs that retrieved P** itself."""
+    bounds = {*ORACLES, *find_oracles(data, settings)}
+    by_measure: dict[str, list[ScoreRow]] = {}
+    for row in (*coverage_rows(data, settings), *relevance_rows(data, settings)):
+        if row.run_id not in bounds:
+            by_measure.setdefault(row.measure, []).append(row)
+    return by_measure
+
+
+def find_oracles(data: CoverageData, settings: CoverageConfig) -> set[str]:
+    """The runs whose contexts are the required passages of every topic, in any order."""
+    views = {topic: TopicView(data, topic, settings) for topic in data.questions}
+    if not any(view.required for view in views.values()):
+        return set()
+    return {
+        run_id
+        for run_id, rankings in data.rankings.items()
+        if all(
+            set(rankings.get(topic, ())[: view.k]) == set(view.required)
+            for topic, view in views.items()
+        )
     }
 
 
@@ -98,9 +116,12 @@ def by_eta(
 
     What is answerable follows eta; the passages of a context are those under `settings`.
     """
-    own = _sizes(data, settings)
+    own, oracles = _sizes(data, settings), find_oracles(data, settings)
     base = _context_means(data, settings.model_copy(update={"eta": ETA}), own)
-    return [_variant(data, settings.model_copy(update={"eta": eta}), base, own) for eta in etas]
+    return [
+        _variant(data, settings.model_copy(update={"eta": eta}), base, own, oracles=oracles)
+        for eta in etas
+    ]
 
 
 def by_k(
@@ -112,12 +133,13 @@ def by_k(
         is_cut: a ranking that is as long as a context of `settings` went on and was cut there, as
             in a results folder. In a larger context its mean has bounds and no value.
     """
-    sizes = _sizes(data, settings)
+    sizes, oracles = _sizes(data, settings), find_oracles(data, settings)
     base = _context_means(data, settings, sizes)
     variants = []
     for k in ks:
         of_k = settings.model_copy(update={"k": k})
-        variants.append(_variant(data, of_k, base, _sizes(data, of_k), sizes if is_cut else None))
+        cut = sizes if is_cut else None
+        variants.append(_variant(data, of_k, base, _sizes(data, of_k), cut, oracles=oracles))
     return variants
 
 
@@ -127,10 +149,13 @@ def _variant(
     base: Mapping[str, ScoreRow],
     sizes: Mapping[str, _Size],
     cut: Mapping[str, _Size] | None = None,
+    *,
+    oracles: Collection[str],
 ) -> Variant:
     contexts = _context_means(data, settings, sizes, cut)
     reports = _report_means(data, settings)
-    to_reports, to_base = _plain_tau(contexts, reports), _plain_tau(base, contexts)
+    compared = {run: row for run, row in contexts.items() if run not in oracles}
+    to_reports, to_base = compare_orders(compared, reports), compare_orders(base, compared)
     return Variant(settings, contexts, reports, to_reports, to_base)
 
 
@@ -179,7 +204,7 @@ def _context_means(
             if n_open or (covered.value is None and covered.low is not None):
                 covered = covered.widen(IN_0_TO_1, n_open)
             board.add(run_id, topic_id, {COVERAGE: covered})
-    means = _mean_rows(board.rows())
+    means = select_means(board.rows())
     for run_id in is_open:
         means[run_id] = means[run_id].model_copy(update={"value": None})
     return means
@@ -195,14 +220,14 @@ def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, Sco
         for run_id, reports in data.reports.items():
             if topic_id in reports:
                 board.add(run_id, topic_id, {REPORT: view.report_coverage(reports[topic_id])})
-    return _mean_rows(board.rows())
+    return select_means(board.rows())
 
 
 def _with_interval(
     reports: Sequence[ScoreRow], contexts: Sequence[ScoreRow], draws: Draws
 ) -> RunTau:
-    sides = _mean_rows(reports), _mean_rows(contexts)
-    plain = _plain_tau(*sides)
+    sides = select_means(reports), select_means(contexts)
+    plain = compare_orders(*sides)
     if plain.tau.value is None:
         return plain
     runs = _pair_runs(*sides)
@@ -215,7 +240,8 @@ def _with_interval(
     return replace(plain, tau=intervals["run_level"]["tau_b"])
 
 
-def _plain_tau(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> RunTau:
+def compare_orders(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> RunTau:
+    """Tau of the runs that have a value on both sides, without an interval."""
     runs = _pair_runs(truth, judged)
     tau = None
     if len(runs) >= MIN_RUNS:
@@ -234,7 +260,8 @@ def _pair_runs(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) ->
     ]
 
 
-def _mean_rows(rows: Iterable[ScoreRow]) -> dict[str, ScoreRow]:
+def select_means(rows: Iterable[ScoreRow]) -> dict[str, ScoreRow]:
+    """The row of each run that holds its mean."""
     return {row.run_id: row for row in rows if row.topic_id == "all"}
 
 
@@ -249,90 +276,3 @@ def _cells(rows: Iterable[ScoreRow], runs: Collection[str]) -> dict[tuple[str, s
 def _values(rows: Mapping[str, ScoreRow], runs: Iterable[str]) -> dict[str, float]:
     """The means of runs that have one, to 12 digits: equal ones are tied however added up."""
     return {run: round(value, 12) for run in runs if (value := rows[run].value) is not None}
-
-
-def make_coverage_view(
-    settings: CoverageConfig,
-    taus: Mapping[str, RunTau],
-    of_eta: Sequence[Variant],
-    of_k: Sequence[Variant],
-) -> View:
-    """What `judge coverage` shows: Figure 5 and Tables 2 and 3 of the CRUX paper."""
-    etas = [(f"eta {variant.settings.eta}", variant) for variant in of_eta]
-    ks = [(f"k {variant.settings.k}", variant) for variant in of_k]
-    tables = [
-        _variants("Coverage of contexts by eta (Table 2)", etas, "eta 3"),
-        _variants("Coverage of contexts by size (Table 3)", ks, f"k {settings.k}"),
-    ]
-    has_taus = max((tau.n_runs for tau in taus.values()), default=0) >= MIN_RUNS
-    return View(_write_verdict(taus), [*([_taus(taus)] if has_taus else []), *tables])
-
-
-def _write_verdict(taus: Mapping[str, RunTau]) -> str:
-    """How far coverage of contexts orders the runs as their reports do, and what does best."""
-    known = {name: tau for name, tau in taus.items() if tau.tau.value is not None}
-    n_runs = max((tau.n_runs for tau in taus.values()), default=0)
-    if n_runs < MIN_RUNS:
-        return (
-            "Contexts cannot be compared with reports: "
-            f"{_few(n_runs)} a context and a report, at least {MIN_RUNS} are needed."
-        )
-    if (main := known.get(COVERAGE)) is None or main.tau.value is None:
-        return f"Contexts cannot be compared with reports: tau-b of {COVERAGE} is undefined."
-    word = choose_tau_word(main.tau.value)
-    best = max(known, key=lambda name: abs(known[name].tau.value or 0.0))
-    others = ""
-    if abs(known[best].tau.value or 0.0) > abs(main.tau.value):
-        others = f"; {best} is closest ({format_short_share(known[best].tau.value)})"
-    return (
-        f"By {COVERAGE} the contexts order the runs {word} their reports do: tau-b "
-        f"{write_estimate(vars(main.tau))} over {count(main.n_runs, 'run')}{others}."
-    )
-
-
-def _taus(taus: Mapping[str, RunTau]) -> Table:
-    columns = [
-        Column("measure", Kind.NAME),
-        Column("tau_b", Kind.SHARE, "tau-b"),
-        Column("interval", Kind.INTERVAL, "95% interval"),
-        Column("runs", Kind.COUNT),
-        Column("unjudged", Kind.COUNT),
-    ]
-    rows = [
-        Row(
-            [name, tau.tau.value, get_interval(vars(tau.tau)), tau.n_runs, tau.n_unjudged],
-            Style.LEADING if name == COVERAGE else Style.PLAIN,
-        )
-        for name, tau in taus.items()
-    ]
-    return Table("Order of runs by contexts against report_coverage (Figure 5)", columns, rows)
-
-
-def _variants(title: str, variants: Sequence[tuple[str, Variant]], base: str) -> Table:
-    first = variants[0][1].contexts
-    columns = [Column("run", Kind.NAME)]
-    columns += [Column(name, Kind.SHARE, optional=1) for name, _ in variants]
-    runs = sorted(first, key=lambda run: (-(first[run].value or 0.0), run))
-    rows = [Row([run, *(_mean(variant.contexts[run]) for _, variant in variants)]) for run in runs]
-    notes = [] if first else ["No run has contexts."]
-    for name, of_variants in (
-        (f"tau-b to {base}", [variant.to_base for _, variant in variants]),
-        ("tau-b to reports", [variant.to_reports for _, variant in variants]),
-    ):
-        n_runs = max(tau.n_runs for tau in of_variants)
-        if first and n_runs < MIN_RUNS:
-            notes.append(f"No {name}: {_few(n_runs)} both values, {MIN_RUNS} are needed.")
-        elif first:
-            rows.append(Row([name, *(tau.tau.value for tau in of_variants)], Style.TRAILING))
-    return Table(title, columns, rows, notes=notes, has_all=True)
-
-
-def _few(n_runs: int) -> str:
-    return f"{n_runs} run{' has' if n_runs == 1 else 's have'}"
-
-
-def _mean(row: ScoreRow) -> Cell:
-    """The value, with its bounds behind it where ratings are missing."""
-    if not row.n_unjudged:
-        return row.value
-    return f"{format_share(row.value)} {format_bounds(row.low, row.high)}"

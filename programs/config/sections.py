@@ -152,7 +152,7 @@ class GenerateConfig(Section):
 
     k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
     words: Annotated[Literal["required"] | Whole, _number_or_required(100_000)] = Field(
-        default=400, description="of an answer, at most; required: as many as the topic's Z* has"
+        default=400, description="of an answer (required: of its topic's Z*), at most"
     )
     citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
     layout: Literal["rag24", "rag25"] = Field(

@@ -310,7 +310,7 @@ def installed(monkeypatch, tmp_path):
     (tmp_path / "strange_commands.py").write_text(
         "from nuggetjudge.cli.commands import Command\n"
         "COMMANDS = {\n"
-        "    'greet': Command('look', 'Say good day.', 'strange_commands:greet', 15),\n"
+        "    'greet': Command('trust', 'Say good day.', 'strange_commands:greet', 5),\n"
         "    'run': Command('look', 'Something else.', 'strange_commands:greet'),\n"
         "}\n"
         "def greet(name: str, *, loud: bool = False) -> None:\n"
@@ -344,7 +344,7 @@ def test_a_command_of_another_package_is_listed_in_its_place_and_runs(
     installed("strange_commands:COMMANDS")
     lines = run(capsys, monkeypatch, "--help")[1].splitlines()
     (at,) = (i for i, line in enumerate(lines) if "Say good day." in line)
-    assert "coverage" in lines[at + 1]
+    assert "jury" in lines[at + 1]
     assert run(capsys, monkeypatch, "greet", "ada", "--loud") == (0, "ADA\n")
 
 

@@ -1,0 +1,236 @@
+"""`judge coverage`: the tables of the CRUX paper on results whose numbers are counted by hand."""
+
+from dataclasses import replace
+
+import pytest
+from json_lines import write_rows
+from scipy.stats import kendalltau
+
+from nuggetjudge.plugins.figures.coverage.readings import (
+    correlate_all,
+    mean_by_run,
+    score_all,
+    spread,
+)
+from nuggetjudge.plugins.figures.coverage.use import find_uses
+from nuggetjudge.programs.config.sections import CoverageConfig
+from nuggetjudge.programs.protocols.coverage.topic import CoverageData
+from nuggetjudge.records.rows import QuestionSet, ScoreRow, SubQuestion
+
+# `judge coverage` on the results of a run that took no model.
+# Four questions; each passage answers one, so coverage is what a run's passages count.
+PASSAGES = [f"t:0#{i}" for i in range(4)]
+RUNS = {"one": [0, 0, 0], "two": [1, 0, 0], "three": [1, 1, 0]}  # which of the first 3 answer
+
+
+def rows(path, *objects):
+    write_rows(path, objects)
+    return path
+
+
+@pytest.fixture
+def run_coverage(tmp_path, judge):
+    """`run_coverage(answers)`: a run over three contexts, results in `out`."""
+
+    def run(answers=("one", "two", "three"), **reports):
+        asked = {"id": "t", "subquestions": ["Who?", "When?", "Where?", "Why?"]}
+        questions = rows(tmp_path / "questions.jsonl", asked)
+        rated = {name: [5 * (i == j) for j in range(4)] for i, name in enumerate(PASSAGES)}
+        rated |= {f"x:0#{i}": [0, 0, 0, 0] for i in range(4)}
+        for n, run_id in enumerate(RUNS):
+            rated[f"t:report:{run_id}"] = reports.get(run_id, [5] * (n + 1) + [0] * (3 - n))
+        lines = [{"id": "t", "docid": name, "rating": given} for name, given in rated.items()]
+        ratings = rows(tmp_path / "ratings.jsonl", *lines)
+        command = ["--set", f"data.questions={questions}", "--set", f"data.ratings={ratings}"]
+        contexts = []
+        for run_id, hits in RUNS.items():
+            ids = [PASSAGES[i] if hit else f"x:0#{i}" for i, hit in enumerate([*hits, 1])]
+            path = tmp_path / f"{run_id}.run"
+            ranked = [f"t Q0 {name} {i} {-i} {run_id}\n" for i, name in enumerate(ids)]
+            path.write_text("".join(ranked), encoding="utf-8")
+            contexts.append(str(path))
+            if run_id in answers:
+                answer = {"run_id": run_id, "topic_id": "t", "topic": "a strike"}
+                answer |= {"references": [], "response_length": 2}
+                answer |= {"answer": [{"text": "They struck.", "citations": []}]}
+                command += ["--runs", rows(tmp_path / f"{run_id}.jsonl", answer)]
+        command += ["--set", f"data.retrieval={contexts}", "--set", "coverage.k=3"]
+        ran = judge("run", "coverage", *command, "--model", "lexical", "--out", "out")
+        assert ran.code == 0, ran.err
+
+    return run
+
+
+def test_a_run_that_was_killed_has_its_tables_by_then(judge, run_coverage, tmp_path):
+    run_coverage()
+    whole = judge("coverage", "out").out
+    for path in (tmp_path / "out").iterdir():
+        if path.is_file():
+            path.unlink()
+    ran = judge("coverage", "out")
+    assert (ran.code, ran.out) == (0, whole)
+    assert "out: stopped run" in ran.err
+
+
+def cells(table):
+    return [line.split() for line in table.splitlines()]
+
+
+def test_the_tables_of_the_paper_are_printed(judge, run_coverage):
+    """Of four answerable questions contexts answer 0, 1, 2 and reports 1, 2, 3."""
+    run_coverage()
+    ran = judge("coverage", "out", "--eta", "3,5", "--k", "1-4", "--all")
+    assert (ran.code, ran.err) == (0, "")
+    verdict, bounds, figure, matrix, spreads, sizes, uses, by_eta, by_size = ran.out.split("\n\n")
+    assert " ".join(verdict.split()) == (
+        "By coverage the contexts order the runs almost exactly as their reports do: tau-b 1.00 "
+        "over 3 runs."
+    )
+    assert ["coverage", "1.000", "-", "3", "0"] in [line.split() for line in figure.splitlines()]
+    assert ["Z*", ".750"] in [row[:2] for row in cells(bounds)]  # three of its four passages
+    first = {row[0]: (row[1], row[3]) for row in cells(bounds) if len(row) > 3}
+    assert [first[run] for run in RUNS] == [(".000", ".250"), (".250", ".500"), (".500", ".750")]
+    assert cells(bounds)[-2][:3] == ["tau-b", "to", "y"]
+    assert cells(matrix)[-1] == ["Cov(y)", "1.000", "1.000", "1.000", "1.000", "1.000", "1.000"]
+    # means .5 and .25, and the sample standard deviation of steps of a quarter: .25
+    assert cells(spreads)[2] == ["3", ".500", ".250", ".250", ".250", "1.000", "3"]
+    # one: at k 1 its context and that of no other answers nothing, so there all three tie or not
+    assert [row[0] for row in cells(sizes)[2:5]] == ["1", "2", "3"]
+    assert "k 4: the folder's contexts are cut" in sizes
+    used = {row[0]: row[1:] for row in cells(uses)[3:6]}
+    assert used == {
+        "one": ["0", "0", "-", "1", "1.000", "3", "0"],
+        "two": ["1", "0", ".000", "1", ".500", "2", "0"],
+        "three": ["2", "0", ".000", "1", ".333", "1", "0"],
+    }
+    assert [line.split() for line in by_eta.splitlines()][1:] == [
+        ["run", "eta", "3", "eta", "5"], ["three", ".500", ".500"], ["two", ".250", ".250"],
+        ["one", ".000", ".000"], ["tau-b", "to", "eta", "3", "1.000", "1.000"],
+        ["tau-b", "to", "reports", "1.000", "1.000"],
+    ]  # fmt: skip
+    sizes = {line.split()[0]: line.split()[1:] for line in by_size.splitlines()[1:]}
+    assert sizes["three"] == [".250", ".500", ".500", "-", "[.500,", "1.000]"]
+    assert sizes["one"] == [".000", ".000", ".000", "-", "[.000,", "1.000]"]
+    assert by_size.splitlines()[-1].split()[-1] == "-"  # no tau where nothing but bounds is known
+
+
+def test_json_has_the_same_in_one_object(judge, run_coverage):
+    run_coverage()
+    (report,) = judge("coverage", "out", "--k", "2,4", "--json").rows
+    assert report["settings"]["k"] == 3
+    tau = report["to_report_coverage"]["coverage"]
+    assert (tau["tau"]["value"], tau["n_runs"], tau["n_unjudged"]) == (1.0, 3, 0)
+    assert [row["eta"] for row in report["by_eta"]] == [1, 2, 3, 4, 5]
+    at_2, at_4 = report["by_k"]
+    assert [at_2["contexts"][run]["value"] for run in RUNS] == [0.0, 0.25, 0.5]
+    assert [at_2["reports"][run]["value"] for run in RUNS] == [0.25, 0.5, 0.75]
+    assert (at_2["k"], at_2["to_base"]["tau"]["value"]) == (2, 1.0)
+    assert at_4["contexts"]["one"]["value"] is None
+    assert (at_4["contexts"]["one"]["low"], at_4["contexts"]["one"]["high"]) == (0.0, 1.0)
+
+
+REFUSED = {
+    ("--eta", "0-3"): "--eta 0-3: wanted numbers from 1 to 5, as 1-3 or 1,2,3",
+    ("--eta", "2,6"): "--eta 2,6: wanted numbers from 1 to 5",
+    ("--k", "5,"): "--k 5,: wanted numbers from 1 to 1,000",
+    ("--k", "3-1"): "--k 3-1: wanted numbers from 1 to 1,000",
+    ("--k", "9999999999999"): "--k 9999999999999: wanted numbers",
+}
+
+
+def test_flags_that_make_no_sense_are_told_in_a_line(judge, run_coverage):
+    run_coverage()
+    for flags, message in REFUSED.items():
+        ran = judge("coverage", "out", *flags)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"judge: {message}")
+        assert ran.err.count("\n") == 1
+
+
+def test_the_questions_that_a_report_does_not_use_are_listed(judge, run_coverage):
+    run_coverage(three=[0, 5, 0, 2])
+    ran = judge("coverage", "out", "--run", "three")
+    assert "its context answers 2 questions, of which its report does not answer 1" in " ".join(
+        ran.out.split()
+    )
+    assert ["t", "not", "used", "Who?", "t:0#0", "0"] in cells(ran.out)
+    ran = judge("coverage", "out", "--run", "tree")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean three?" in ran.err
+
+
+# Three questions, three passages of which a and b answer all; c repeats b and does not answer q2.
+RATED = {"t:a": (5, 0, 0), "t:b": (0, 5, 4), "t:c": (0, 4, 0)}
+REPORTS = {"found": (5, 5, 0), "oracle": (5, 5, 5), "alone": (0, 0, 3)}
+SETTINGS = CoverageConfig(k=2)
+
+
+def data_of(rankings, reports=REPORTS, rated=RATED):
+    questions = tuple(SubQuestion(id=str(i), text=f"Question {i}?") for i in range(3))
+    named = {run: f"t:report:{run}" for run in reports}
+    return CoverageData(
+        {"t": QuestionSet(topic_id="t", questions=questions, n_columns=3)},
+        {"t": {**rated, **{named[run]: rating for run, rating in reports.items()}}},
+        rankings={run: {"t": ids} for run, ids in rankings.items()},
+        reports={run: {"t": name} for run, name in named.items()},
+        pools={"t": tuple(rated)},
+        tokens={**dict.fromkeys(rated, 10), **dict.fromkeys(named.values(), 20)},
+    )
+
+
+def test_the_bounds_come_first_and_a_run_that_retrieved_what_is_required_is_one():
+    data = data_of({"found": ("t:a", "t:c"), "oracle": ("t:a", "t:b")})
+    rows = [(row.name, row.is_bound) for row in score_all(data, SETTINGS)]
+    assert rows == [("alone", True), ("Z* (oracle)", True), ("found", False)]
+    means = [row.means for row in score_all(data, SETTINGS)]
+    shown = [{name: m[name].value for name in ("coverage", "report_coverage") if name in m}
+             for m in means]  # fmt: skip
+    assert shown == [
+        {"report_coverage": pytest.approx(1 / 3)},
+        {"coverage": 1.0, "report_coverage": 1.0},
+        {"coverage": pytest.approx(2 / 3), "report_coverage": pytest.approx(2 / 3)},
+    ]
+    assert list(mean_by_run(data, SETTINGS)["coverage"]) == ["found"]
+
+
+def test_an_answer_is_used_lost_or_never_retrieved_and_a_missing_rating_leaves_it_open():
+    data = data_of({"found": ("t:a", "t:c")})
+    assert [use.kind for use in find_uses(data, SETTINGS)] == ["used", "used", "neither"]
+    missing = {**RATED, "t:x": (0, 0, -1)}
+    data = data_of({"found": ("t:a", "t:x"), "oracle": ("t:c", "t:b")}, rated=missing)
+    kinds = {(use.run_id, use.question_id): use.kind for use in find_uses(data, SETTINGS)}
+    assert [kinds["found", i] for i in "012"] == ["used", "not retrieved", None]
+    assert [kinds["oracle", i] for i in "012"] == ["not retrieved", "used", "used"]
+    silent = replace(data, reports={"oracle": {"t": None}})
+    assert [use.kind for use in find_uses(silent, SETTINGS)] == ["neither", "not used", "not used"]
+
+
+# Means of six runs, of which one has no report.
+VALUES = {
+    "coverage": [0.1, 0.4, 0.4, 0.7, 0.9, 0.2],
+    "R@10": [0.2, 0.1, 0.5, 0.5, 0.8, 0.9],
+    "AP@10": [0.3, 0.2, 0.6, 0.4, 0.9, 0.1],
+    "nDCG@10": [0.3, 0.1, 0.5, 0.6, 0.7, 0.3],
+    "alpha_ndcg@10": [0.2, 0.3, 0.4, 0.8, 0.6, 0.5],
+    "report_coverage": [0.3, 0.2, 0.6, 0.5, 0.8],
+}
+
+
+def test_every_two_measures_correlate_as_in_scipy_over_the_runs_that_have_all():
+    means = {
+        name: {
+            f"r{i}": ScoreRow(run_id=f"r{i}", topic_id="all", measure=name, value=value)
+            for i, value in enumerate(values)
+        }
+        for name, values in VALUES.items()
+    }
+    matrix = correlate_all(means, CoverageConfig(k=10))
+    assert list(matrix) == ["Cov(Z)", "Recall", "MAP", "nDCG", "alpha-nDCG", "Cov(y)"]
+    for one, a in zip(matrix, VALUES.values(), strict=True):
+        for other, b in zip(matrix, VALUES.values(), strict=True):
+            tau = matrix[one][other]
+            assert tau.n_runs == 5
+            assert tau.tau.value == pytest.approx(kendalltau(a[:5], b[:5]).statistic)
+    of_reports = spread(means["report_coverage"])  # mean .48, sum of squares .228
+    assert (of_reports.mean, of_reports.n_runs) == (pytest.approx(0.48), 5)
+    assert of_reports.sd == pytest.approx((0.228 / 4) ** 0.5)
