@@ -30,14 +30,23 @@ def index(
     *,
     out: Path,
     pipeline: Steps = None,
+    segments: str | None = None,
+    near_duplicates: float | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the indexes that the first stages of a pipeline search; the default is BM25.
 
-    Example: judge index --passages passages.jsonl --pipeline 'bm25, dense, rrf' --out index
+    Examples: judge index --passages passages.jsonl --pipeline 'bm25, dense, rrf' --out index
+    / judge index --passages documents.jsonl --segments 10,5 --near-duplicates .9 --out index
 
     Exit: 0 complete, 2 usage or input, 130 interrupted, 143 terminated, 70 an error of this
     program.
+
+    Args:
+        segments (WINDOW,STRIDE): Cut documents into passages of so many sentences, each so many
+            after the last; written to passages.jsonl of the folder.
+        near_duplicates (SIMILARITY): Leave out documents whose 9-word shingles are as similar to
+            an earlier one's, by MinHash.
 
     Output:
         out: Folder of the indexes.
@@ -45,6 +54,7 @@ def index(
     from ...programs.config.pipelines import FirstStage
     from ...programs.pipelines.indexing import make_indexes
     from ...programs.pipelines.retrieve import read_pipelines
+    from ...programs.pipelines.segments import Segments, read_window
 
     if pipeline is None:
         pipeline = "bm25"
@@ -53,13 +63,21 @@ def index(
         raise InputError("no passages: name files of them (--passages, data.passages)")
     steps = [step for steps in read_pipelines(config).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
+    window, stride = (None, None) if segments is None else read_window(segments)
+    how = Segments(window, stride, near_duplicates)
+    options: dict[str, Any] = {"cache": config.run.cache}
+    options["segments"] = None if how == Segments() else how
     manifest = run_until_stopped(
-        lambda: make_indexes(first, config.data.passages, out, cache=config.run.cache),
+        lambda: make_indexes(first, config.data.passages, out, **options),
         "Indexes that were finished are kept",
     )
     if as_json:
         write_objects([manifest])
         return
+    if "documents" in manifest:
+        n_near = f", {manifest['near_duplicates']:,} near-duplicates left out"
+        near = n_near if near_duplicates is not None else ""
+        sys.stdout.write(escape(f"{manifest['documents']:,} documents{near}\n"))
     sys.stdout.write(
         escape(f"{manifest['passages']:,} passages: {', '.join(manifest['indexes'])}\n")
     )

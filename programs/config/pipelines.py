@@ -71,6 +71,13 @@ class LuceneStep(SearchStep):
     k1: float = Field(default=K1, ge=0)
     b: float = Field(default=B, ge=0, le=1)
     rm3: bool = False
+    rocchio: bool = False
+
+    @model_validator(mode="after")
+    def _has_one_feedback(self) -> Self:
+        if self.rm3 and self.rocchio:
+            raise ValueError("rm3 and rocchio: wanted one of them")
+        return self
 
 
 class RunStep(FirstStage):
@@ -129,6 +136,9 @@ class RerankStep(Step):
     """A step that reorders the first passages; the others follow as they were."""
 
     depth: Count | None = Field(default=None, description="passages that it reorders; else all")
+    keep: bool = Field(
+        default=False, description="leave the ranking before it beside the new one, to be fused"
+    )
 
 
 class CrossEncoderStep(RerankStep):
@@ -253,6 +263,8 @@ def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
             n = 1
         elif n > 1:
             raise ValueError(f"step {number}, {step.step}: {n} rankings; fuse them first, by rrf")
+        elif isinstance(step, RerankStep) and step.keep:
+            n = 2
     if n > 1:
         raise ValueError(f"{n} rankings are left; fuse them, by rrf")
     if len(steps) > 1 and any(isinstance(step, NoneStep) for step in steps):

@@ -14,7 +14,7 @@ from ...backends.budget import Usage
 from ...records.reading.lines import first_line, hash_file, is_gzip
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage
-from ...records.writing import write_file
+from ...records.writing import rename, write_file
 from ...retrieval.corpus import stream_passages
 from ...retrieval.encoders import CachedEncoder, SentenceEncoder
 from ...retrieval.scored import Encoder, Retriever
@@ -22,6 +22,7 @@ from ...retrieval.splade import Splade, SpladeEncoder
 from ..config.pipelines import Bm25Step, DenseStep, FirstStage, LuceneStep, SpladeStep
 from ..engine.folders import check_writable_folder
 from ..engine.session import ProgressBar
+from .segments import Segments, write_segments
 
 
 class Encoders:
@@ -76,6 +77,7 @@ class Encoders:
                 encoder.close()
 
 
+PASSAGES = "passages.jsonl"  # that documents were cut into
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
 Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep
 
@@ -150,14 +152,18 @@ def make_indexes(
     folder: Path,
     *,
     cache: bool | Path = True,
+    segments: Segments | None = None,
     quiet: bool = True,
 ) -> dict[str, Any]:
     """Make the index of each step in `folder`; one that stands there is made again.
 
     Args:
         cache: of vectors; see Encoders.
+        segments: how documents become passages, which are then written to `passages.jsonl` there;
+            None: each is one.
 
-    Returns: the number of passages, the names of the indexes, the problems of the passage files.
+    Returns: the number of passages, the names of the indexes, the problems of the passage files,
+        and how many `documents` and `near_duplicates` there were.
     Raises: InputError for bad passages, a folder of other passages' indexes, or a missing extra.
     """
     indexed = [step for step in steps if isinstance(step, Indexed)]
@@ -165,18 +171,38 @@ def make_indexes(
         wanted = ", ".join(each.__name__.removesuffix("Step").lower() for each in _MADE_WITH)
         raise InputError(f"no step of the pipeline has an index: wanted one of {wanted}")
     check_writable_folder(folder)
+    problems, about = Problems(), {}
+    if segments is not None:
+        passages, about = [folder / PASSAGES], _cut(passages, folder, segments, problems)
     hashes = list(map(hash_file, passages))
     if _holds_indexes(folder):
         _check_collection(folder, passages)
-    problems = Problems()
     write_file(folder / COLLECTION, orjson.dumps({"passages": hashes}))
     n = 0
+    counts = problems.counts()
     by_name = {name_of_index(step): step for step in indexed}
     with closing(Encoders(cache)) as encoders:
         for name, step in by_name.items():
             problems = Problems()
             n = build_index(step, passages, folder / name, problems, encoders, quiet=quiet)
-    return {"passages": n, "indexes": list(by_name), "problems": problems.counts()}
+    counts = {**problems.counts(), **counts}
+    return {"passages": n, "indexes": list(by_name), "problems": counts, **about}
+
+
+def _cut(
+    documents: Sequence[Path], folder: Path, how: Segments, problems: Problems
+) -> dict[str, int]:
+    """Write the passages of documents into the folder, unless its indexes are of others."""
+    part = folder / f".{PASSAGES}.part"
+    try:
+        cut = write_segments(documents, part, how, problems)
+        if _holds_indexes(folder):
+            _check_collection(folder, [part])
+        rename(part, folder / PASSAGES)
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return {"documents": cut.n_documents, "near_duplicates": cut.n_near_duplicates}
 
 
 def build_index(
@@ -249,14 +275,15 @@ def _open_lucene(step: LuceneStep, index: Path | str) -> Retriever:
     """Open an index of ours by its path, or a prebuilt one by its name, given as text."""
     from ...retrieval.lucene import Lucene
 
-    return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3)
+    return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3, rocchio=step.rocchio)
 
 
 def _holds_indexes(folder: Path) -> bool:
     """Whether anything stands in a folder but what a making that failed leaves there."""
     if not folder.exists():
         return False
-    return any(p.name != COLLECTION and not p.name.startswith(".") for p in folder.iterdir())
+    ours = (COLLECTION, PASSAGES)
+    return any(p.name not in ours and not p.name.startswith(".") for p in folder.iterdir())
 
 
 def _check_collection(folder: Path, passages: Sequence[Path]) -> None:

@@ -159,7 +159,8 @@ class RankingSteps:
             after = [self._cut(step, rankings[0])]
         else:
             assert isinstance(step, RerankStep)
-            after = [await self._rerank(step, rankings[0])]
+            before = rankings if step.keep else []
+            after = [*before, await self._rerank(step, rankings[0])]
         if step.hits is not None:
             after[-1] = {topic: ranked[: step.hits] for topic, ranked in after[-1].items()}
         for topic, ranked in after[-1].items():

@@ -10,6 +10,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
+from json_lines import write_rows
 from mock_server import MockServer, Refusal, Status, input_of
 from processes import JUDGE, run, start
 
@@ -61,6 +62,25 @@ def test_an_index_made_once_is_searched_without_the_passages(judge, retrieve_hom
     command = ("retrieve", "--topics", "topics.tsv", "--index", "index", "--pipeline", "bm25")
     ran = judge(*command, "--out", "a.run", "--json")
     assert [row["passages"] for row in ran.rows] == [3]
+
+
+def test_the_command_cuts_and_the_passages_are_retrieved(judge, retrieve_home):
+    text = " ".join(f"This is sentence number {i} of it." for i in range(16))
+    texts = {"d": text, "e": "Slack water.", "f": "Slack water."}
+    rows = [{"docid": name, "text": text} for name, text in texts.items()]
+    write_rows(retrieve_home / "documents.jsonl", rows)
+    (retrieve_home / "topics.tsv").write_text("t\tsentence number 12\n", encoding="utf-8")
+    given = ("--passages", "documents.jsonl", "--out", "index")
+    made = judge("index", *given, "--segments", "10,5", "--near-duplicates", ".9")
+    assert made.out.startswith("3 documents, 1 near-duplicates left out\n4 passages: bm25-")
+    ran = judge("retrieve", "--topics", "topics.tsv", "--index", "index", "--passages",
+                "index/passages.jsonl", "--pipeline", "bm25, mmr 2", "--out", "a.run")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert (retrieve_home / "a.run").read_text("utf-8").split()[2] in ("d#1", "d#2")
+    for wrong in ("5,10", "10", "a,b", "0,0"):
+        ran = judge("index", *given, "--segments", wrong)
+        assert ran.code == 2
+        assert f"--segments {wrong}: wanted sentences of a window" in ran.err
 
 
 def test_a_topic_that_finds_nothing_is_told_and_ends_with_3(judge, retrieve_home):

@@ -21,11 +21,12 @@ from ....records.kinds import Cell, check_labelled
 from ....records.labels import read_labels
 from ....records.reading.fields import read_lines
 from ....records.reading.problems import InputError, Problems
+from ....records.writing import write_lines
 from ....views.numbers import format_short_share
 from ....views.table import Column, Kind, Row, Table, View
 from ..store.journal import SUFFIX
 from ..store.people import IMPORTED
-from ..work.disagreements import DRAWN, OURS, STUDY, Study, write_lines
+from ..work.disagreements import DRAWN, OURS, STUDY, Study
 from .collected import collect
 
 LABELS = "labels.jsonl"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ....programs.scoring.result import Result
 from ....records.kinds import Cell
 from ....records.labels import read_labels
 from ....records.reading.problems import InputError, Problems
-from ....records.writing import write_file
+from ....records.writing import write_file, write_lines
 from .drawing import generator
 
 N = 15  # of a topic: arXiv:2504.15205, section 5
@@ -118,11 +118,6 @@ def draw_disagreements(
     write_lines(out / DRAWN, lines)
     write_file(out / STUDY, orjson.dumps(asdict(study), option=orjson.OPT_INDENT_2))
     return study
-
-
-def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as JSONL."""
-    write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
 
 
 def _draw(rows: list[dict[str, Any]], topic: str, n: int, seed: int) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -405,3 +406,65 @@ def test_rankllm_takes_the_model_of_its_entry_over_an_endpoint_or_by_vllm(folder
     }  # fmt: skip
     with pytest.raises(InputError, match="engine: vllm"):
         ranking_steps.make_rankllm(load_config(None, {}), step)
+
+
+def run_steps(folder, name, steps):
+    """The rankings of a pipeline on the folder's passages, by topic."""
+    out = folder / f"{name}.run"
+    retrieve(config_of(folder, steps), out)
+    return {t: r.passage_ids for t, r in read_trec_run(out, Problems()).items()}
+
+
+def fuse(*rankings):
+    """Reciprocal rank fusion by hand: sums of 1 / (60 + rank), equal ones in their first order."""
+    scores = {}
+    for ranking in rankings:
+        for rank, passage in enumerate(ranking, 1):
+            scores[passage] = scores.get(passage, 0) + 1 / (60 + rank)
+    return sorted(scores, key=lambda passage: -scores[passage])
+
+
+def test_a_ranking_is_fused_with_its_own_reranking(folder):
+    before = write_run(folder, "r", **{"d": 4, "c": 3, "b": 2, "a": 1})
+    reranked = {"listwise": {"depth": 3}}
+    alone = run_steps(folder, "alone", [before, reranked])["t"]
+    assert alone != ["d", "c", "b", "a"]
+    kept = run_steps(folder, "kept", [before, {"listwise": {"depth": 3, "keep": True}}, "rrf"])
+    assert list(kept["t"]) == fuse(["d", "c", "b", "a"], alone)
+
+
+def test_the_reference_pipeline_of_the_track_keeps_what_it_reranks(folder):
+    """arXiv:2411.09607, section 2; others stand in for the models that need a download."""
+    path = Path(__file__).parents[3] / "examples" / "demo" / "reference_pipeline.yaml"
+    steps = load_config(path, {}).retrieve
+    assert [step.step for step in steps] == [
+        "lucene", "dense", "dense", "dense", "rrf", "monot5", "rrf", "rankllm", "rrf", "cut",
+    ]  # fmt: skip
+    assert [step.hits for step in steps[:4]] == [3000] * 4
+    assert [(step.depth, step.keep) for step in steps if step.step in ("monot5", "rankllm")] == [
+        (3000, True), (100, True),
+    ]  # fmt: skip
+    assert (steps[0].rocchio, steps[-1].hits) == (True, 100)
+    firsts = [{"bm25": {"k1": k1}} for k1 in (0.9, 0.1, 2.0)]
+    first = run_steps(folder, "first", [*firsts, "rrf"])["t"]
+    mmr, listwise = {"mmr": {"weight": 0.1}}, {"listwise": {"depth": 2}}
+    given = {"run": {"path": str(folder / "first.run")}}
+    second = fuse(first, run_steps(folder, "second", [given, mmr])["t"])
+    given = write_run(folder, "s", **{p: -i for i, p in enumerate(second)})
+    third = fuse(second, run_steps(folder, "third", [given, listwise])["t"])
+    keep = [{name: {**of, "keep": True}} for each in (mmr, listwise) for name, of in each.items()]
+    whole = run_steps(folder, "whole", [*firsts, "rrf", keep[0], "rrf", keep[1], "rrf"])
+    assert list(whole["t"]) == third
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (["bm25", {"mmr": {"keep": True}}], "2 rankings are left; fuse them, by rrf"),
+        (["bm25", {"mmr": {"keep": True}}, "mmr"], "step 3, mmr: 2 rankings; fuse them first"),
+        ([{"lucene": {"rm3": True, "rocchio": True}}], "rm3 and rocchio: wanted one of them"),
+    ],
+)
+def test_what_is_kept_has_to_be_fused(folder, steps, message):
+    with pytest.raises(InputError, match=message):
+        config_of(folder, steps)
