@@ -1,7 +1,7 @@
 """Pages as GitHub shows them: files beside docs/ as pages, their links, lists without a blank line.
 
 A hook of mkdocs.yml. Pages keep links that work in the repository; what a link names outside docs/
-is a page of the site where BESIDE has it, else plain text.
+is a page of the site where BESIDE has it, else plain text. llms.txt links to the site's pages.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ def on_files(files: Files, config: Any) -> Files:
     for file, page in BESIDE.items():
         text = (ROOT / file).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
+    if index := files.get_file_from_path("llms.txt"):
+        text = re.sub(r"(\]\([^:)]+)\.md\)", r"\1.html)", index.content_string)
+        files.remove(index)
+        files.append(File.generated(config, "llms.txt", content=text))
     return files
 
 

@@ -5,6 +5,7 @@ NUGGETJUDGE_SITE: the folder where `make docs` has just built it; it is not buil
 
 import importlib
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -91,6 +92,21 @@ def test_every_command_has_its_help_in_the_reference(site):
     reference = Loads(page(site, "reference/cli.html")).ids
     names = {f"judge-{name}" for name in all_commands()} | {"judge-build-crux", "judge-cascade-fit"}
     assert names <= reference
+
+
+@pytest.mark.parametrize(
+    "word", ["hallucination", "faithfulness", "groundedness", "cost", "glossary"]
+)
+def test_a_search_for_a_word_of_the_field_finds_a_heading(site, word):
+    index = json.loads(page(site, "search/search_index.json"))
+    titles = [row["title"].lower() for row in index["docs"]]
+    assert any(word in title for title in titles)
+
+
+def test_llms_txt_stands_at_the_root_and_leads_to_pages(site):
+    links = re.findall(r"\]\(([^)]+)\)", page(site, "llms.txt"))
+    assert links
+    assert [link for link in links if not (site / link).is_file()] == []
 
 
 def is_documented(thing):

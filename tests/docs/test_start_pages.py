@@ -2,10 +2,13 @@
 
 import contextlib
 import io
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,3 +78,40 @@ def test_the_tools_compared_with_have_the_versions_that_we_test_with():
 def test_the_glossary_has_at_most_40_terms_each_once():
     terms = re.findall(r"^### (.+)$", read("learn/glossary.md"), re.MULTILINE)
     assert len(terms) == len(set(terms)) <= 40
+
+
+AGENTS = {"the skill": ROOT / "skills/nuggetjudge/SKILL.md", "llms.txt": DOCS / "llms.txt"}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_coding_agent_can_run_each_command_that_it_is_given(name, monkeypatch, tmp_path):
+    from nuggetjudge.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = AGENTS[name].read_text("utf-8")
+    [block] = re.findall(r"^```\n(.+?)^```", text, re.M | re.S)
+    commands = [shlex.split(line) for line in block.splitlines()]
+    assert len(commands) == 5
+    for judge, *words in commands:
+        done = CliRunner().invoke(app, words)
+        assert (judge, done.exit_code) == ("judge", 0), f"{words}: {done.output}"
+        if "--json" in words:
+            row = json.loads(done.stdout.splitlines()[0])
+            explained = re.search(rf"`judge {words[0]}` has (.+?)\. ", text)
+            assert not explained or set(re.findall(r"`(\w+)`", explained[1])) == set(row)
+
+
+def test_the_skill_says_when_to_use_it():
+    front = yaml.safe_load(AGENTS["the skill"].read_text("utf-8").split("---")[1])
+    assert front["name"] == AGENTS["the skill"].parent.name
+    assert 20 < len(front["description"]) <= 1024
+
+
+def test_every_page_of_llms_txt_is_a_page_and_its_python_runs(capsys):
+    text = AGENTS["llms.txt"].read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 15
+    assert [link for link in links if not (DOCS / link).is_file()] == []
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], {})
+    assert capsys.readouterr().out == "faithfulness 1.000 (n 1)\n"
