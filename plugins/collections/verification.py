@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...metrics.label_agreement import reliability
+from ...metrics.label_coefficients import randolph_kappa
 from ...programs.engine.label_sheet import write_sheet
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.results import MANIFEST
@@ -19,6 +20,7 @@ from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Topic
 from ...records.writing import remove
+from ...views.numbers import format_share
 
 PROGRAM = "build long2rag"  # in the manifest
 SHEET = "verification.csv"
@@ -27,6 +29,9 @@ UNVERIFIED = "unverified_keypoints.jsonl"  # the key points as they were before 
 DOCUMENTS = "documents.jsonl"  # of the questions, which key points were made from
 GROUNDED, KEY_POINT = TASKS = ("grounded", "key_point")
 SCALE = ("no", "yes")
+DEGREES = ("disagree", "neutral", "agree")  # of `key_point`, as in the paper; or the scale above
+_AS_DEGREE = {"no": "disagree", "yes": "agree"}
+_AS_ANSWER = {"disagree": "no", "neutral": "no", "agree": "yes"}
 Fate = Literal["kept", "rejected", "open"]
 
 
@@ -36,8 +41,8 @@ def write_verification(
     """Write the sheet that people fill in, in the place of an earlier one without labels.
 
     A row per key point: `grounded`, do the spans support it, and `key_point`, does it help to
-    answer the question, wait for yes or no. Several people fill in rows, or sheets, of their own
-    and name themselves under `annotator`.
+    answer the question, wait for yes or no (`key_point` also for `DEGREES`). Several people fill
+    in rows, or sheets, of their own and name themselves under `annotator`.
     """
     path = folder / SHEET
     check_unverified(folder)  # once more: people may have saved it while the build ran
@@ -103,6 +108,9 @@ def read_verification(
             an annotator count as those of the sheet's name.
         known: the key points there are.
 
+    `key_point` is on the scale of DEGREES as soon as one row has a label of it; yes then is agree.
+    Agreement is on that scale; neutral and disagree both count as no in `cells`.
+
     Errors listed: an unknown column or label, an unknown key point, a point labelled twice by
     one person.
     Raises: InputError also for sheets without a label.
@@ -122,14 +130,21 @@ def read_verification(
                 line.error("unknown_key_point", what)
             annotator = line.optional_id("annotator") or person
             lines.append(replace(line, row={**line.row, "annotator": annotator}))
+    has_degrees = any(_written(line, KEY_POINT) in DEGREES for line in lines)
+    scales = {GROUNDED: SCALE, KEY_POINT: DEGREES if has_degrees else SCALE}
     by_task = {}
-    for task in TASKS:
-        of_task = (_of_task(line, task) for line in lines)
+    for task, scale in scales.items():
+        of_task = (_of_task(line, task, scale) for line in lines)
         rows = [line for line in of_task if line is not None]
-        by_task[task] = labels_of_rows(sheets[0], rows, problems, SCALE)
+        by_task[task] = labels_of_rows(sheets[0], rows, problems, scale)
+        if scale is DEGREES:  # neutral and disagree both deny, in the count of who agrees
+            denied = (replace(r, row={**r.row, "label": _AS_ANSWER[r.row["label"]]}) for r in rows)
+            cells = labels_of_rows(sheets[0], list(denied), Problems(), SCALE).cells
+            by_task[task] = replace(by_task[task], cells=cells)
     problems.raise_errors()
     if not any(of.cells or of.annotations for of in by_task.values()):
-        what = f"no label in it, wanted yes or no under {' and '.join(TASKS)}"
+        what = f"no label in it, wanted yes or no under {' and '.join(TASKS)}, or "
+        what += f"{', '.join(reversed(DEGREES))} under {KEY_POINT}"
         raise InputError(f"{sheets[0]}: {what}")
     return by_task
 
@@ -142,7 +157,8 @@ def retention(
     `n` went in; of `grounded` ones most say that the spans support them, of `key_points` also that
     they help; `rejected` and `open` are the others (see `fate`). `kept_share` is key points among
     those that are not open. `agreement` is that of annotators on each task, over the `n` key points
-    with two labels or more; None where it is undefined.
+    of `n_labelled` with two labels or more; None where it is undefined. `kappa` is Randolph's,
+    free-marginal, with the pairs of labels of each key point as `observed` counts them.
     """
     fates = {cell: fate(labels, cell) for cell in sorted(known)}
     grounded = labels[GROUNDED].cells
@@ -183,18 +199,17 @@ def retention_table(verification: Mapping[str, Any]) -> list[list[str]]:
     for name, of in named:
         counts = [str(of[what]) for what in ("n", "grounded", "key_points", "rejected", "open")]
         share = of["kept_share"]
-        rows.append([name, *counts, "-" if share is None else f"{share:.3f}"])
+        rows.append([name, *counts, "-" if share is None else format_share(share)])
     return [header, *rows]
 
 
 def agreement_lines(verification: Mapping[str, Any]) -> Iterator[str]:
     """The agreement of `retention` in words, a line for each task."""
     for task, of in verification["agreement"].items():
-        figures = ", ".join(
-            f"{name} {'undefined' if of[name] is None else format(of[name], '.3f')}"
-            for name in ("observed", "alpha")
-        )
-        yield f"agreement on {task}: {figures} ({of['n']:,} key points with 2 labels or more)"
+        names = {"observed": "observed", "alpha": "alpha", "kappa": "free-marginal kappa"}
+        figures = ", ".join(f"{text} {format_share(of.get(name))}" for name, text in names.items())
+        among = f"{of['n']:,} of {of.get('n_labelled', of['n']):,} key points with 2 labels or more"
+        yield f"agreement on {task}: {figures} ({among})"
 
 
 def fate(labels: Mapping[str, LabelFile], cell: Cell) -> Fate:
@@ -205,16 +220,23 @@ def fate(labels: Mapping[str, LabelFile], cell: Cell) -> Fate:
     return "open" if None in verdicts else "kept"
 
 
-def _of_task(line: Line, task: str) -> Line | None:
+def _written(line: Line, task: str) -> str:
+    written = line.row.get(task)
+    return "" if written is None else str(written).strip().lower()
+
+
+def _of_task(line: Line, task: str, scale: Sequence[str]) -> Line | None:
     """What a row of the sheet says of one task, as a row of a label file; None if nothing."""
     if task not in line.row:
         line.missing(task)
         return None
-    written = line.row[task]
-    label = "" if written is None else str(written).strip().lower()
-    if label not in ("", *SCALE):
-        line.bad(task, written, "yes, no or nothing")
-    if label not in SCALE:
+    label = _written(line, task)
+    if scale is DEGREES:
+        label = _AS_DEGREE.get(label, label)
+    if label not in ("", *scale):
+        wanted = "agree, neutral, disagree" if scale is DEGREES else "yes, no"
+        line.bad(task, line.row[task], f"{wanted} or nothing")
+    if label not in scale:
         return None
     return replace(line, row={**line.row, "label": label})
 
@@ -222,8 +244,16 @@ def _of_task(line: Line, task: str) -> Line | None:
 def _agreement(labels: LabelFile) -> dict[str, Any]:
     annotators = sorted({name for item in labels.annotations.values() for name in item})
     items = labels.annotations.values()
+    found: dict[str, Any] = {
+        "annotators": len(annotators),
+        "n_labelled": len(items) or len(labels.cells),
+    }
     if len(annotators) < 2:
-        return {"annotators": len(annotators), "n": 0, "observed": None, "alpha": None}
-    agreement = reliability([[item.get(name) for item in items] for name in annotators], SCALE)
+        return found | {"n": 0, "observed": None, "alpha": None, "kappa": None}
+    agreement = reliability(
+        [[item.get(name) for item in items] for name in annotators], labels.scale
+    )
     figures = {"observed": agreement.observed, "alpha": agreement.alpha["nominal"]}
-    return {"annotators": len(annotators), "n": agreement.n_pairable, **figures}
+    n, observed = agreement.n_pairable, agreement.observed
+    kappa = None if observed is None else float(randolph_kappa(observed * n, n, len(labels.scale)))
+    return found | {"n": n} | figures | {"kappa": kappa}

@@ -276,7 +276,7 @@ def test_the_example_is_built_and_verified_without_a_model(judge, tmp_path, rows
     ran = judge(*verify)
     assert ran.code == 0, ran.err
     # 16 key points; most say that one is not grounded, and that 6 more do not help.
-    assert ["all", "16", "15", "9", "7", "0", "0.562"] in map(str.split, ran.out.splitlines())
+    assert ["all", "16", "15", "9", "7", "0", ".562"] in map(str.split, ran.out.splitlines())
     (report,) = judge(*verify, "--json").rows
     assert report["agreement"]["grounded"]["observed"] == pytest.approx((15 + 1 / 3) / 16)
     assert report["agreement"]["key_point"]["observed"] == pytest.approx((12 + 3 / 3) / 15)

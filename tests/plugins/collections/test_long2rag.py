@@ -2,16 +2,19 @@
 
 import csv
 import json
+from unittest import mock
 
+import numpy as np
 import pytest
 from collections_to_build import write_documents, write_seeds
 from fact_brain import fact_brain
 from json_lines import read_rows, write_rows
 from mock_server import MockServer, Prose, Refusal, input_of, schema_of
+from statsmodels.stats.inter_rater import fleiss_kappa
 
 from nuggetjudge.plugins.collections.judges import CRITERIA
 from nuggetjudge.plugins.collections.long2rag import FILES, build_long2rag, plan_long2rag
-from nuggetjudge.plugins.collections.verification import SHEET, UNVERIFIED
+from nuggetjudge.plugins.collections.verification import SHEET, UNVERIFIED, agreement_lines
 from nuggetjudge.plugins.collections.verify_long2rag import verify_long2rag
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
@@ -408,9 +411,29 @@ def test_what_most_people_reject_is_dropped_and_counted_as_by_hand(verifiable, t
         json.loads((verifiable / "statistics.json").read_text(encoding="utf-8"))["verification"]
         == verification
     )
-    assert "| all | 5 | 3 | 1 | 2 | 2 | 0.333 |" in (verifiable / "DATASHEET.md").read_text(
+    assert "| all | 5 | 3 | 1 | 2 | 2 | .333 |" in (verifiable / "DATASHEET.md").read_text(
         encoding="utf-8"
     )
+
+
+def test_neutral_and_disagree_deny_together_and_agreement_is_of_three_answers(verifiable, tmp_path):
+    answers = {
+        "A1": ("agree", "agree"), "B2": ("neutral", "disagree"), "C3": ("agree", "neutral"),
+        "E5": ("Agree ", "yes"), "F6": ("neutral", "neutral"),
+    }  # fmt: skip
+    by_fact = {f: {"ann": ("yes", a), "ben": ("yes", b)} for f, (a, b) in answers.items()}
+    sheet = filled(verifiable, tmp_path / "done.csv", by_fact)
+    verification = verify_long2rag(verifiable, [sheet])["statistics"]["verification"]
+    kept = {row["text"][:2] for row in read_rows(verifiable / "rejected_keypoints.jsonl")}
+    assert kept == {"B2", "F6"}  # nobody has a majority of C3, which stays open
+    assert verification["open_key_points"] == [["tide", mock.ANY]]
+    counts = [[0, 0, 2], [1, 1, 0], [0, 1, 1], [0, 0, 2], [0, 2, 0]]  # disagree, neutral, agree
+    agreement = verification["agreement"]["key_point"]
+    assert agreement["kappa"] == pytest.approx(fleiss_kappa(np.array(counts), method="randolph"))
+    assert agreement["kappa"] == pytest.approx((3 / 5 - 1 / 3) / (2 / 3))  # by hand
+    assert verification["agreement"]["grounded"]["kappa"] == 1
+    (line,) = [one for one in agreement_lines(verification) if "on key_point" in one]
+    assert "free-marginal kappa .400 (5 of 5 key points" in line
 
 
 def test_an_import_starts_from_the_key_points_before_people(verifiable, tmp_path):
@@ -443,6 +466,10 @@ def test_sheets_of_several_people_need_no_names_in_them(verifiable, tmp_path):
     ("change", "message"),
     [
         ({"grounded": "maybe"}, "field 'grounded' is 'maybe', wanted yes, no or nothing"),
+        (
+            {"key_point": "neutral", "grounded": "neutral"},
+            "field 'grounded' is 'neutral', wanted yes, no or nothing",
+        ),
         ({"key_point_id": "k0"}, "key point 'k0' of topic 'tide' is not in the collection"),
         ({"topic_id": ""}, "field 'topic_id' is missing"),
     ],
