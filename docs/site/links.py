@@ -36,10 +36,9 @@ def on_files(files: Files, config: Any) -> Files:
     for file, page in BESIDE.items():
         text = (ROOT / file).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
-    if index := files.get_file_from_path("llms.txt"):
-        text = re.sub(r"(\]\([^:)]+)\.md\)", r"\1.html)", index.content_string)
-        files.remove(index)
-        files.append(File.generated(config, "llms.txt", content=text))
+    for_agents = (ROOT / "llms.txt").read_text(encoding="utf-8")
+    text = re.sub(r"\]\(docs/(\S+)\.md\)", r"](\1.html)", for_agents)
+    files.append(File.generated(config, "llms.txt", content=text))
     return files
 
 

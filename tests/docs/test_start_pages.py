@@ -80,7 +80,7 @@ def test_the_glossary_has_at_most_40_terms_each_once():
     assert len(terms) == len(set(terms)) <= 40
 
 
-AGENTS = {"the skill": ROOT / "skills/nuggetjudge/SKILL.md", "llms.txt": DOCS / "llms.txt"}
+AGENTS = {"the skill": ROOT / "skills/nuggetjudge/SKILL.md", "llms.txt": ROOT / "llms.txt"}
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -112,6 +112,6 @@ def test_every_page_of_llms_txt_is_a_page_and_its_python_runs(capsys):
     text = AGENTS["llms.txt"].read_text("utf-8")
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 15
-    assert [link for link in links if not (DOCS / link).is_file()] == []
+    assert [link for link in links if not (ROOT / link).is_file()] == []
     exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], {})
     assert capsys.readouterr().out == "faithfulness 1.000 (n 1)\n"
