@@ -10,6 +10,8 @@ VLLM   := .venv-vllm
 # No other plugin, or pytest rewrites the asserts of all of this package, which is itself one.
 PYTEST := $(BIN)/python -m pytest --disable-plugin-autoload -p xdist -p hypothesispytest -n 3 --dist worksteal
 READING := backends calibration judges records
+HASHED := --quiet --no-header --no-annotate --universal --python-version 3.11 --generate-hashes -c constraints.txt
+CYCLONEDX := cyclonedx-bom==7.5.0
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
 EXTRAS := lucene dense rerank ray instruments browser integrations docs local
@@ -17,7 +19,7 @@ EXTRAS := lucene dense rerank ray instruments browser integrations docs local
 # Tests start some hundred processes, each of which would compile what it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo docs pages test test-core storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
+.PHONY: demo docs pages test test-core storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras sbom clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/demo/judge.yaml
@@ -113,8 +115,8 @@ $(VLLM)/ready: pyproject.toml constraints-vllm.txt | $(UV)
 
 # Packages into an environment: by uv, which unpacks each of them once for all environments, asked to
 # look where pip looks; by pip where uv cannot. Compiled when first imported, which most of it never is.
-install = UV_FIND_LINKS="$$PIP_FIND_LINKS" UV_DEFAULT_INDEX="$${PIP_INDEX_URL:-$$(.venv-uv/bin/python -m pip config get global.index-url 2>/dev/null)}" \
-	  $(UV) pip install --quiet --python $(1)/bin/python $(2) \
+look    = UV_FIND_LINKS="$$PIP_FIND_LINKS" UV_DEFAULT_INDEX="$${PIP_INDEX_URL:-$$(.venv-uv/bin/python -m pip config get global.index-url 2>/dev/null)}"
+install = $(look) $(UV) pip install --quiet --python $(1)/bin/python $(2) \
 	  || { $(1)/bin/python -m ensurepip >/dev/null \
 	  && $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(2); }
 
@@ -134,6 +136,14 @@ constraints-extras: | $(UV)
 	for extra in $(EXTRAS); do \
 	  UV_FIND_LINKS="$$PIP_FIND_LINKS" $(UV) pip compile --quiet --no-header --no-annotate --python-version 3.11 --extra test-$$extra pyproject.toml | sed 's/+cpu$$//' > constraints-$$extra.txt || exit 1; \
 	done
+
+# The parts list of what users install, as CycloneDX, and all constraints with the hashes of their files.
+sbom: | $(UV)
+	mkdir -p build/sbom
+	$(look) $(UV) pip compile $(HASHED) --extra test pyproject.toml -o build/sbom/constraints.txt
+	$(look) $(UV) pip compile $(HASHED) pyproject.toml -o build/sbom/requirements.txt
+	$(look) $(UV) tool run --quiet --from $(CYCLONEDX) cyclonedx-py requirements --pyproject pyproject.toml --mc-type library \
+	  --output-reproducible -o build/sbom/nuggetjudge.cdx.json build/sbom/requirements.txt
 
 clean:
 	rm -rf $(VENV) $(VLLM) .venv-uv $(EXTRAS:%=.venv-%) results build *.egg-info
