@@ -110,7 +110,7 @@ def _find_parts(schema: Mapping[str, Any]) -> Iterator[tuple[LabelPath, Mapping[
 
 def find_obstacle(prompt: Prompt) -> str:
     """Why a decision model cannot answer the prompt; "" if it can."""
-    if not prompt.sends_schema:
+    if not prompt.sends_schema or type(prompt).user is not Prompt.user:
         return "asks by a prompt template"
     outputs = prompt.signature.output_fields.values()
     keys = tuple(("1",) for field in outputs if get_key_source(field) is not None)

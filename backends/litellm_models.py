@@ -29,6 +29,7 @@ from .http import (
     read_seconds,
     report_too_long,
 )
+from .replies.completion import DECIDED
 from .replies.logprobs import LabelPath, Token, read_tokens, spell_tokens
 from .replies.text import THINK
 from .secrecy import check_keys, find_secrets
@@ -176,7 +177,7 @@ class DecisionTransport(LiteLLMTransport):
                 holder[path[-1]] = int(label) if label.isdecimal() else label
         text = orjson.dumps(values).decode()
         return Completion(
-            text, "stop", "", model, n_tokens, n_cached, 0, spell_tokens(text, chances)
+            text, DECIDED, "", model, n_tokens, n_cached, 0, spell_tokens(text, chances)
         )
 
     def _fail(self, error: Exception, n_questions: int) -> EndpointError | EndpointUnusable:
@@ -248,6 +249,8 @@ def import_litellm() -> Any:
     litellm.suppress_debug_info = True  # else every error prints a banner to stdout
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it
+    # Its own callbacks, of which there are none, fail with a traceback where an event loop ends.
+    logging.getLogger("LiteLLM").addFilter(lambda row: not str(row.msg).startswith("LoggingWorker"))
     return litellm
 
 

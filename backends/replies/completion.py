@@ -159,6 +159,9 @@ class Reader(Protocol):
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]: ...
 
 
+DECIDED = "decided"  # how the reply of a decision model ended, which is no text
+
+
 def read_values(
     completion: Completion, prompt: Reader, inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -173,7 +176,8 @@ def read_values(
         if loop := find_loop(text):
             what = f"the reply repeats itself to its length limit, again and again: {loop[:80]!r}"
         raise JudgeOutputError(Reason.TRUNCATED, what, text)
-    return prompt.parse(text, inputs)
+    # Labels that code wrote down from answers are no words of a model: none can be a copy.
+    return prompt.parse(text, None if completion.finish_reason == DECIDED else inputs)
 
 
 def pack_reply(completion: Completion) -> bytes:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from nuggetjudge.judges.table import find_judge
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import Config, DataConfig, ItemsConfig, JudgeConfig
+from nuggetjudge.programs.engine.judge_set import get_window
 
 from .sets import Item, JudgedSet
 
@@ -147,6 +148,15 @@ def parts_of(
             continue
         if variant.settings.get("evidence") and of.judge in QUOTE_ANYWAY:
             continue
+        says_why = variant.settings.get("evidence") or variant.settings.get("reasoning")
+        if (
+            says_why
+            and base.run.explainer is None
+            and base.get_model(of.judge)[1].way == "decision"
+        ):
+            why = "a decision model gives labels alone, unless run.explainer is set"
+            not_had.append(f"{of.judge} without {variant.name}: {why}")
+            continue
         try:
             parts.append(part_of(of, variant, base, out, chosen))
         except ValueError as error:
@@ -161,7 +171,7 @@ def window_of(judge: str, config: Config) -> int | None:
     if not kind.is_windowed:
         return None
     default: int = inspect.signature(kind.load().__init__).parameters["window"].default
-    return config.judge(judge).window or default
+    return get_window(judge, config) or default
 
 
 def items_file(of: JudgedSet, out: Path) -> Path:

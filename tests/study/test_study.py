@@ -246,6 +246,18 @@ def test_all_variants_are_asked_for_through_the_config(data, tmp_path):
         assert len(not_had) == 2
 
 
+def test_a_decision_model_has_no_variants_that_write(data, tmp_path):
+    base = base_config(None, [], "typesafe/jev-1.13.0", tmp_path, None)
+    of = sets.CRUX_REPORTS
+    parts, not_had = parts_of(of, VARIANTS, base, tmp_path, list(of.items(data)))
+    windows = {part.variant.name: part.window for part in parts}
+    assert windows == {"plain": 128, "window-1": 1, "window-5": 5, "window-10": 10}
+    assert [what.split(":")[0] for what in not_had] == [
+        "answerability without evidence",
+        "answerability without reasoning",
+    ]
+
+
 def test_sets_that_are_absent_are_said_and_wrong_names_refused(study, data, tmp_path, capsys):
     code, report = study("--sets", f"{CLAIMS},dl23_llmjudge-relevance")
     assert (code, report["absent"]) == (0, ["dl23_llmjudge"])

@@ -115,7 +115,7 @@ def make_conditions(
     """All conditions of a probe, the base first, and those that do not apply."""
     model = get_backend(judge).config
     what = f"window {judge.window}, given order" if judge.listed else "given order"
-    what += "" if model.way == "lexical" else f", schema {model.reply_schema}"
+    what += "" if model.way in ("lexical", "decision") else f", schema {model.reply_schema}"
     conditions = [_complete(BASE, Condition(BASE, what, judge), items)]
     skipped: list[Skipped] = []
     for number, kind in enumerate(KINDS):
@@ -321,7 +321,9 @@ MAKERS: Mapping[str, Callable[[Base], Iterator[Made]]] = {
 def without_schema(judge: ItemJudge) -> str:
     """Why the judge's model takes no reply schema; "" where it does."""
     way = get_backend(judge).config.way
-    return "" if way in ("http", "litellm", "vllm") else f"model {way} takes no reply schema"
+    if way in ("http", "litellm", "vllm"):
+        return ""
+    return f"{'a decision model' if way == 'decision' else f'model {way}'} takes no reply schema"
 
 
 def with_schema(judge: ItemJudge, form: str) -> ItemJudge:
