@@ -28,6 +28,7 @@ from . import (
     lexical,
     looks,
     nugget_search,
+    real_judges,
     retrieval,
     topic,
 )
@@ -45,6 +46,7 @@ TABLES = {  # page: what prints its tables
     "faults.md": (faults.main,),
     "jury-methods.md": (juries.main,),
     "lexical.md": (lexical.main,),
+    "real-judges.md": (real_judges.main,),
     "nugget-search.md": (nugget_search.main,),
     "suggestions.md": (evidence.main,),
 }

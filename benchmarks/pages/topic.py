@@ -107,7 +107,7 @@ def measure(row: Row, data: Path, draws: int = DRAWS) -> Measured | None:
         rest = weighted.at(topics != topic)
         fitted[topic] = fit_topics(rest.scores, rest.labels, rest.topics.tolist(), 2)
     pooled = {
-        m: [_pooled(weighted, fitted, m, seed) for seed in range(draws if m else 1)]
+        m: [judge_by_few_labels(weighted, fitted, m, seed) for seed in range(draws if m else 1)]
         for m in (0, *LABELLED)
         if smallest >= m + 10
     }
@@ -115,8 +115,8 @@ def measure(row: Row, data: Path, draws: int = DRAWS) -> Measured | None:
     return Measured(
         n=len(pairs),
         n_topics=len(fitted),
-        plain=_cut(plain),
-        weighted=_cut(weighted),
+        plain=judge_by_other_topics(plain),
+        weighted=judge_by_other_topics(weighted),
         pooled=pooled,
         yes_shares=(min(shares), max(shares)),
         spread=mean(_spread(correction) for correction in fitted.values()),
@@ -129,7 +129,7 @@ def _spread(correction: Correction) -> float:
     return correction.spread * correction.curve.slope
 
 
-def _cut(items: Scored) -> float:
+def judge_by_other_topics(items: Scored) -> float:
     """Kappa of a cut that was chosen on the other topics."""
     judged = np.zeros(len(items.labels), dtype=bool)
     for topic in np.unique(items.topics):
@@ -139,7 +139,7 @@ def _cut(items: Scored) -> float:
     return _kappa(items.labels, judged)
 
 
-def _pooled(items: Scored, fitted: dict[str, Correction], m: int, seed: int) -> float:
+def judge_by_few_labels(items: Scored, fitted: dict[str, Correction], m: int, seed: int) -> float:
     """Kappa over the items that gave no label, m of which were drawn from each topic."""
     rng = np.random.default_rng(seed)
     truth: list[int] = []

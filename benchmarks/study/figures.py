@@ -10,9 +10,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from nuggetjudge.metrics import agreement, pairwise_kappa, taus
-from nuggetjudge.metrics.inference import Interval
+from nuggetjudge.metrics.inference import SIGNED_DIFFERENCE, Interval, jackknife_interval
 from nuggetjudge.metrics.label_agreement import agreement_intervals
+from nuggetjudge.metrics.label_coefficients import cohen_kappa, count_confusion
 from nuggetjudge.records.reading.problems import InputError
 
 from .sets import Item, JudgedSet, Question, lines
@@ -30,7 +33,8 @@ class Figures:
         question, n, n_unjudged: what was asked, items with both labels, and with people's alone.
         kappa: Cohen's, of yes and no (or of each label), in [-1, 1], with the interval over drawn
             topics.
-        lexical_kappa: of the lexical judge on the same n items.
+        lexical_kappa: of the lexical judge on the same n items. minus_lexical: kappa minus that,
+            with the interval of the difference, by leaving out one topic at a time.
         people_kappa, n_people: mean of Cohen's kappa over the pairs of people who labelled the same
             items, and those items. kappa_with_each: of the judge with each of them, the like.
         worst, worst_recall: people's worst label, and the share of its items that got the judge's
@@ -47,6 +51,7 @@ class Figures:
     n_unjudged: int
     kappa: Interval | None
     lexical_kappa: float | None
+    minus_lexical: Interval | None
     people_kappa: float | None
     n_people: int
     kappa_with_each: float | None
@@ -113,6 +118,9 @@ def figures(
         n_unjudged=len(items) - len(on),
         kappa=interval,
         lexical_kappa=_kappa(on, lexical, yes),
+        minus_lexical=_minus(
+            people, ours, [yes.of_judge(lexical[i.cell]) for i in on], topics, yes
+        ),
         people_kappa=among.unweighted if among else None,
         n_people=sum(len(item.by) > 1 for item in on),
         kappa_with_each=with_each.unweighted if with_each else None,
@@ -156,6 +164,36 @@ def _kappa(items: Sequence[Item], labels: Labels, yes: _Answer) -> float | None:
     people = [yes.of_people(item.label) for item in items]
     judged = [yes.of_judge(labels[item.cell]) for item in items]
     return agreement(people, judged, yes.scale).cohen_kappa["unweighted"]
+
+
+def _minus(
+    people: Sequence[str],
+    ours: Sequence[str],
+    theirs: Sequence[str],
+    topics: Sequence[str],
+    yes: _Answer,
+) -> Interval | None:
+    """The difference of two kappas on the same items."""
+    if not people:
+        return None
+    by_topic: dict[str, list[int]] = {}
+    for i, topic in enumerate(topics):
+        by_topic.setdefault(topic, []).append(i)
+    kappas = []
+    for labels in (ours, theirs):
+        counts = np.stack(
+            [
+                count_confusion([people[i] for i in at], [labels[i] for i in at], yes.scale)
+                for at in by_topic.values()
+            ]
+        )
+        whole = counts.sum(0)
+        kappas.append(cohen_kappa(np.concatenate([whole[None], whole - counts])))
+    value, *without = kappas[0] - kappas[1]
+    is_known = not np.isnan(value)
+    return jackknife_interval(
+        float(value) if is_known else None, np.array(without), SIGNED_DIFFERENCE
+    )
 
 
 def _find_labels(

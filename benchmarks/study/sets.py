@@ -163,8 +163,8 @@ def _expertqa(folder: Path) -> Iterator[Item]:
 
 
 def _wice(folder: Path) -> Iterator[Item]:
-    for number, row in enumerate(lines(folder / "pairs.jsonl")):
-        ids = {"topic_id": row["topic_id"], "passage_id": str(number)}
+    for row in lines(folder / "pairs.jsonl"):
+        ids = {"topic_id": row["topic_id"]}
         inputs = {"sentence": row["sentence"], "passage": row["passage"]}
         # The fine-tuned models say how likely support is, of no partial support.
         by_chance = {

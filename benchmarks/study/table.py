@@ -126,12 +126,12 @@ def _columns(every: Sequence[Json], *, has_people: bool) -> list[Column]:
         Column("n", Kind.COUNT),
         Column("kappa", Kind.SHARE),
         Column("kappa", Kind.INTERVAL, "95%"),
+        Column("minus_lexical", Kind.DIFFERENCE, "minus lexical"),
+        Column("minus_lexical", Kind.INTERVAL, "95%", is_signed=True),
     ]
     if has_people:
         columns.append(Column("kappa_with_each", Kind.SHARE, "with each"))
     lacks = any(one["n_unjudged"] for one in every)
-    if lacks:
-        columns.append(Column("lexical_kappa", Kind.SHARE, "lexical, same"))
     for which in dict.fromkeys((of["rarest"], of["worst"])) if of else ():
         columns.append(Column(f"recall {which}", Kind.SHARE, f"recall {which}"))
     if of and of["measure"]:
@@ -152,10 +152,9 @@ def _row(row: Json, of: Json | None, columns: Sequence[Column]) -> Row:
     values: dict[str, Cell] = {"model": _name(row)}
     if of is not None:
         values |= {f"recall {of[which]}": of[f"{which}_recall"] for which in ("worst", "rarest")}
-        names = ("n", "n_unjudged", "kappa_with_each", "lexical_kappa", "tau_runs", "tau_topics")
-        values |= {name: of[name] for name in (*names, "yes")}
-    kappa = of["kappa"] if of is not None else None
-    return Row([_cell(column, values, kappa) for column in columns])
+        names = ("n", "n_unjudged", "kappa_with_each", "tau_runs", "tau_topics", "yes")
+        values |= {name: of[name] for name in names}
+    return Row([_cell(column, values, of) for column in columns])
 
 
 def _name(row: Json) -> str:
@@ -167,10 +166,13 @@ def _name(row: Json) -> str:
     return name
 
 
-def _cell(column: Column, values: Mapping[str, Cell], kappa: Json | None) -> Cell:
-    if column.kind is Kind.INTERVAL:
-        has_ends = kappa is not None and kappa["low"] is not None
-        return (kappa["low"], kappa["high"]) if kappa is not None and has_ends else None
-    if column.key == "kappa":
-        return None if kappa is None else kappa["value"]
-    return values.get(column.key)
+def _cell(column: Column, values: Mapping[str, Cell], of: Json | None) -> Cell:
+    if column.key not in ("kappa", "minus_lexical"):
+        return values.get(column.key)
+    figure: Json | None = None if of is None else of[column.key]
+    if figure is None or (values["model"] == "lexical" and column.key == "minus_lexical"):
+        return None
+    if column.kind is not Kind.INTERVAL:
+        value: float | None = figure["value"]
+        return value
+    return None if figure["low"] is None else (figure["low"], figure["high"])

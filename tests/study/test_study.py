@@ -316,7 +316,7 @@ def test_recorded_judges_stand_beside_the_model_on_the_items_that_they_judged(st
     people = ["full", "none", "partial", "full", "none", "full", "none", "full"]
     other = ["full", "none", "full", "none", "none", "full", "full", "full"]
     rows = [
-        {"topic_id": f"t{i // 2}", "sentence": f"Stone {i} is red.", "passage": f"Stone {i}.",
+        {"topic_id": f"t{i}", "sentence": f"Stone {i} is red.", "passage": f"Stone {i}.",
          "label": label, "votes": {"kind": "full"} | ({"exact": label} if i > 1 else {}),
          "p_supported": {"chances": 0.5 if other[i] == "full" else 0.4}}
         for i, label in enumerate(people)
@@ -328,6 +328,7 @@ def test_recorded_judges_stand_beside_the_model_on_the_items_that_they_judged(st
     assert list(by_name) == ["lexical", "kind", "chances", "exact"]
     full, _, every = by_name["exact"]
     assert (full["n"], full["n_unjudged"], full["kappa"]["value"]) == (6, 2, 1.0)
+    assert full["minus_lexical"]["value"] == pytest.approx(1 - full["lexical_kappa"])
     assert (every["question"], every["kappa"]["value"], every["rarest"]) == (
         "all labels",
         1.0,
