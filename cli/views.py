@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from shlex import quote
@@ -66,6 +66,8 @@ def print_leaderboards(
     sort: str | None = None,
     named: Path | None = None,
     has_tables: bool = True,
+    over_runs: Callable[[Leaderboard], Table] | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> None:
     """Print scores: a leaderboard for each program, or every row as JSON.
 
@@ -73,6 +75,7 @@ def print_leaderboards(
         measures: the measures to show, or `ALL`; by default those that fit the window.
         named: how the user named `path`, for the hint at the end; None: the same.
         has_tables: whether tables of programs are printed above.
+        over_runs: gives the table that follows a leaderboard. groups: a column of it, by run.
 
     Raises: InputError for an unknown measure.
     """
@@ -104,10 +107,10 @@ def print_leaderboards(
         ran = Result(path).manifest["config"]["program"] if is_folder else ()
         makers = choose(ran) if is_folder else programs()
         tables = [table for one in makers for table in one.tables(path)]
-    tables += [
-        make_leaderboard_table(board, judges, has_all=has_all, names_excluded=not is_shown)
-        for board in boards
-    ]
+    for board in boards:
+        how: dict[str, Any] = {"has_all": has_all, "names_excluded": not is_shown}
+        tables.append(make_leaderboard_table(board, judges, groups=groups, **how))
+        tables += [over_runs(board)] if over_runs is not None else []
     notes: list[str] = [*note_dependence([path])]
     if is_shown:
         why = ""

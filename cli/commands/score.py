@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +18,11 @@ from ..signatures import ExistingPath
 from ..stopping import list_problems
 from ..tables import write_objects, write_rows
 from ..views import ALL, LeaderboardOutput, print_leaderboards
+
+if TYPE_CHECKING:
+    from ...programs.analysis.leaderboards import Leaderboard
+    from ...programs.analysis.run_spread import Spread
+    from ...records.rows import ScoreRow
 
 _FILES = (Format.CSV, Format.MARKDOWN)
 
@@ -60,6 +66,8 @@ def score(
     labels: ExistingPath | None = None,
     where: list[str] | None = None,
     counts: str | None = None,
+    spread: bool = False,
+    run_groups: ExistingPath | None = None,
     corrections: Corrections,
     table: TableLayout,
     printed: LeaderboardOutput,
@@ -79,11 +87,15 @@ def score(
             of one field repeated, either.
         counts (FIELD): Instead of scores: how often each label was given, by this field of the
             rows.
+        spread: Also the lowest, the median and the highest run of a topic, as means over topics.
+        run_groups: Lines of run, tab, group, as RAG and AG: a column, and the mean of each group.
     """
     from ..stopping import open_results
 
     named, (path,) = path, open_results(context, [path])
     if labels is None and counts is None and (by := corrections.by) is not None:
+        if spread or run_groups is not None:
+            raise InputError(f"--by {by}: groups topics, wanted no --spread and no --run-groups")
         others = [name for name in corrections.list_given() if name != "--by"]
         _check_options(labels, counts, [*others, *table.list_given()], printed)
         if topics is not None or where:
@@ -91,6 +103,9 @@ def score(
         _print_groups(path, by, printed)
         return
     _check_options(labels, counts, [*corrections.list_given(), *table.list_given()], printed)
+    has_spread = spread or run_groups is not None
+    if has_spread and (labels is not None or counts is not None):
+        raise InputError("--spread, --run-groups: for leaderboards, wanted no --labels, --counts")
     if counts is not None and (labels is not None or topics is not None):
         raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
     problems, fields = Problems(), read_where(where or ())
@@ -101,17 +116,61 @@ def score(
     else:
         from ...programs.scoring.score import score_path
 
-        print_leaderboards(
-            score_path(path, problems, topics=topics, where=fields),
-            path,
-            printed.way,
-            topics=_read_topic_ids(topics),
-            measures=printed.names,
-            sort=printed.sort,
-            named=named,
-            has_tables=not where,
-        )
+        rows, ids = score_path(path, problems, topics=topics, where=fields), _read_topic_ids(topics)
+        more: dict[str, Any] = {}
+        if has_spread:
+            more = _measure_spread(rows, path, ids, run_groups, printed, problems)
+        if more or not has_spread:
+            print_leaderboards(
+                rows,
+                path,
+                printed.way,
+                topics=ids,
+                measures=printed.names,
+                sort=printed.sort,
+                named=named,
+                has_tables=not where,
+                **more,
+            )
     list_problems(problems)
+
+
+def _measure_spread(
+    rows: Sequence[ScoreRow],
+    path: Path,
+    topics: Sequence[str] | None,
+    run_groups: Path | None,
+    printed: LeaderboardOutput,
+    problems: Problems,
+) -> dict[str, Any]:
+    """What leaderboards are printed with; {}: machines got the rows over runs instead."""
+    from ...programs.analysis.leaderboards import leaderboards
+    from ...programs.analysis.run_spread import (
+        as_rows,
+        make_spread_table,
+        match_groups,
+        measure_spread,
+    )
+
+    runs = list(dict.fromkeys(row.run_id for row in rows))
+    groups = {} if run_groups is None else match_groups(run_groups, runs, problems)
+
+    def measure(board: Leaderboard) -> list[Spread]:
+        return measure_spread(rows, path, board, topics, groups)
+
+    if printed.way in (Format.JSON, Format.CSV):
+        names = [] if printed.names == [ALL] else printed.names
+        boards = leaderboards(rows, path, topics=topics, measures=names, sort=printed.sort)
+        if printed.way is Format.JSON:
+            write_objects(row for board in boards for row in as_rows(measure(board)))
+        else:
+            tables = [make_spread_table(board, measure(board)) for board in boards]
+            print_view(View(tables=tables), printed.way)
+        return {}
+    return {
+        "over_runs": lambda board: make_spread_table(board, measure(board)),
+        "groups": groups,
+    }
 
 
 def _check_options(

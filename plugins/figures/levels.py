@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ...programs.analysis.agree import agree_score_rows
 from ...programs.analysis.compare_runs import PRIMARY
+from ...programs.analysis.run_spread import match_groups
 from ...programs.protocols.scoreboard import LENGTH
 from ...programs.scoring.result import Result
 from ...programs.scoring.score import score_path
 from ...programs.scoring.topic_scores import TopicScores
 from ...records.kinds import file_kind
-from ...records.labels import run_aliases
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
-from ...records.scores import read_run_groups, read_scores
+from ...records.scores import read_scores
 from ...views.numbers import format_short_share
 from .panels import GROUP_SHAPES, Level, draw_scatter
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEVELS = ("runs", "topics", "cells")
-OTHER = "other"
 Cells = Mapping[tuple[str, str], float]
 
 
@@ -46,12 +45,7 @@ def read_groups(path: Path | None, runs: Collection[str], problems: Problems) ->
     """
     if path is None:
         return dict.fromkeys(runs, "")
-    groups = read_run_groups(path, problems)
-    problems.raise_errors()
-    names = {run: name for name, run in run_aliases(runs, groups).items()}
-    found = {run: groups.get(names.get(run, run), OTHER) for run in runs}
-    if set(found.values()) == {OTHER}:
-        raise InputError(f"--run-groups {path}: names none of the runs, such as {next(iter(runs))}")
+    found = match_groups(path, runs, problems)
     if len(set(found.values())) > len(GROUP_SHAPES):
         n = len(set(found.values()))
         raise InputError(f"--run-groups {path}: {n} groups, wanted at most {len(GROUP_SHAPES)}")

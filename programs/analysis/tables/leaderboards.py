@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from ....metrics.inference import LEVEL
@@ -17,12 +17,18 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def make_leaderboard_table(
-    board: Leaderboard, judge: str = "", *, has_all: bool = False, names_excluded: bool = True
+    board: Leaderboard,
+    judge: str = "",
+    *,
+    groups: Mapping[str, str] | None = None,
+    has_all: bool = False,
+    names_excluded: bool = True,
 ) -> Table:
     """The table of one leaderboard.
 
     Args:
         judge: who judged, for the title's line.
+        groups: the group of each run, for a column of its own; None: no column.
         has_all: whether a terminal shows measures that it has no room for in a table below.
         names_excluded: whether it names those that it leaves out.
     """
@@ -33,16 +39,14 @@ def make_leaderboard_table(
     columns = [
         Column("rank", Kind.NAME, "#"),
         Column("run", Kind.NAME),
-        Column(first, *_find_kind(first), digits=_digits(first)),
+        *([Column("group", Kind.NAME)] if groups else []),
+        make_measure_column(board, first),
     ]
     if any(estimates):
         columns.append(Column("interval", Kind.BAR, "interval", axis=axis))
     if has_missing:
         columns.append(Column("bounds", Kind.INTERVAL, "if all were judged", optional=1))
-    columns += [
-        Column(m, *_find_kind(m), optional=_optional(board, m, i), digits=_digits(m))
-        for i, m in enumerate(others, 1)
-    ]
+    columns += [make_measure_column(board, m) for m in others]
     if first in chain.from_iterable(line.answered for line in board.lines):
         columns.append(Column("answered", Kind.RATIO))
     if has_missing:
@@ -51,7 +55,7 @@ def make_leaderboard_table(
     ranks = {run: rank for rank, run in enumerate(in_order, 1)}
     rows = [
         Row(
-            list(_cells(board, line, columns, ranks.get(line.run_id), estimate)),
+            list(_cells(board, line, columns, ranks.get(line.run_id), estimate, groups or {})),
             _style(board, line),
         )
         for line, estimate in zip(board.lines, estimates, strict=True)
@@ -61,6 +65,13 @@ def make_leaderboard_table(
     aside = ", ".join(text for text in (_topics(board), judge) if text)
     notes = list(_notes(board))
     return Table(title, columns, rows, aside, _rule(board), notes, has_all, names_excluded)
+
+
+def make_measure_column(board: Leaderboard, measure: str) -> Column:
+    """The column of one of its measures; all but the first can be left out."""
+    at = list(board.measures).index(measure)
+    optional = _optional(board, measure, at) if at else 0
+    return Column(measure, *_find_kind(measure), optional=optional, digits=_digits(measure))
 
 
 def name_judges(names: Sequence[str]) -> str:
@@ -125,6 +136,7 @@ def _cells(
     columns: Sequence[Column],
     rank: int | None,
     estimate: Estimate | None,
+    groups: Mapping[str, str],
 ) -> Iterator[Cell]:
     first = board.measures[0]
     row = line.means.get(first)
@@ -134,6 +146,8 @@ def _cells(
                 yield _rank(board, line, rank)
             case "run":
                 yield line.run_id
+            case "group":
+                yield groups.get(line.run_id)
             case "interval":
                 yield estimate
             case "bounds":

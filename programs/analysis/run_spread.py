@@ -1,0 +1,124 @@
+"""The lowest, the median and the highest run, and the means of groups of runs, such as tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from ...records.labels import run_aliases
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import ScoreRow
+from ...records.scores import read_run_groups
+from ...views.table import Column, Kind, Row, Table
+from ..protocols.program import Folder
+from ..protocols.table import choose
+from ..scoring.topic_scores import TopicScores, scores_by_topic
+from .compare_runs import make_score_table
+from .leaderboards import Leaderboard
+from .tables.leaderboards import make_measure_column
+
+OTHER = "other"
+_ORDERS: dict[str, Callable[..., Any]] = {
+    "min": np.nanmin,
+    "median": np.nanmedian,
+    "max": np.nanmax,
+}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One measure of several runs.
+
+    Attributes:
+        runs: `min`, `median` or `max`, or the name of a group.
+        n_runs: so many of them. n_unjudged: (run, topic) without a value, which are excluded.
+        value: of the first three the mean over topics of the lowest, median or highest score of a
+            topic; of a group the mean of its runs. None: nothing was judged.
+    """
+
+    runs: str
+    measure: str
+    n_runs: int
+    n_unjudged: int
+    value: float | None
+
+
+def match_groups(path: Path, runs: Collection[str], problems: Problems) -> dict[str, str]:
+    """The group of each run, `other` without one; names match with and without a team prefix.
+
+    Raises: InputError if the file is wrong or names none of the runs.
+    """
+    groups = read_run_groups(path, problems)
+    problems.raise_errors()
+    names = {run: name for name, run in run_aliases(runs, groups).items()}
+    found = {run: groups.get(names.get(run, run), OTHER) for run in runs}
+    if set(found.values()) <= {OTHER}:
+        first = next(iter(runs), "")
+        raise InputError(f"--run-groups {path}: names none of the runs, such as {first}")
+    return found
+
+
+def measure_spread(
+    rows: Sequence[ScoreRow],
+    path: Path,
+    board: Leaderboard,
+    topics: Sequence[str] | None,
+    groups: Mapping[str, str],
+) -> list[Spread]:
+    """The rows below a leaderboard, for each of its measures.
+
+    A topic that a run did not answer counts 0, as in the run's mean. Source: arXiv:2411.09607,
+    the last rows of Tables 6 to 8.
+
+    Args:
+        rows: scores by topic, of what `path` holds. topics: those that every run had to answer.
+        groups: by run; {}: none.
+    """
+    folder = Folder(path, Problems(), topics=list(topics) if topics is not None else None)
+    scores = scores_by_topic(rows, folder, folder.topics, choose(folder.programs))
+    spreads: list[Spread] = []
+    for measure in (name for name in board.measures if name in scores.values):
+        spreads += _measure(scores, measure)
+        for group in sorted(set(groups.values())):
+            means = [line.value(measure) for line in board.lines if groups[line.run_id] == group]
+            known = [value for value in means if value is not None]
+            mean = fmean(known) if known else None
+            spreads.append(Spread(group, measure, len(means), len(means) - len(known), mean))
+    return spreads
+
+
+def _measure(scores: TopicScores, measure: str) -> Iterator[Spread]:
+    runs = list(scores.values[measure])
+    table = make_score_table(scores, measure, runs)
+    judged = table[~np.isnan(table).all(axis=1)]
+    values = scores.values[measure]
+    n_unjudged = sum(values[r].get(t, 0.0) is None for r in runs for t in scores.topics[measure])
+    for name, order in _ORDERS.items():
+        value = float(np.mean(order(judged, axis=1))) if judged.size else None
+        yield Spread(name, measure, len(runs), n_unjudged, value)
+
+
+def make_spread_table(board: Leaderboard, spreads: Sequence[Spread]) -> Table:
+    """A row for each of min, median, max and the groups; a column a measure, as a leaderboard's."""
+    measures = [name for name in board.measures if any(one.measure == name for one in spreads)]
+    columns = [Column("runs", Kind.NAME), Column("n_runs", Kind.COUNT, "n")]
+    columns += [make_measure_column(board, name) for name in measures]
+    by = {(one.runs, one.measure): one for one in spreads}
+    rows = [
+        Row([name, by[name, measures[0]].n_runs, *(by[name, each].value for each in measures)])
+        for name in dict.fromkeys(one.runs for one in spreads)
+    ]
+    notes = ["min, median and max: the mean over topics of the lowest, median and highest score"]
+    if n_unjudged := max((one.n_unjudged for one in spreads), default=0):
+        notes.append(f"{n_unjudged:,} scores of a run and topic are missing, and excluded")
+    return Table(f"{board.title} over runs".strip(), columns, rows, notes=notes)
+
+
+def as_rows(spreads: Sequence[Spread]) -> Iterator[dict[str, Any]]:
+    """The same for machines."""
+    return map(asdict, spreads)
