@@ -16,6 +16,7 @@ from pathlib import Path
 
 from nuggetjudge.records.reading.problems import InputError
 
+from ..study import real_judges
 from . import (
     agreement,
     bm25,
@@ -28,7 +29,6 @@ from . import (
     lexical,
     looks,
     nugget_search,
-    real_judges,
     retrieval,
     topic,
 )

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from benchmarks.pages import real_judges
 from benchmarks.pages.shown import with_tables
+from benchmarks.study import real_judges
 from benchmarks.study.sets import SUMMHAY
 from json_lines import write_rows
 from processes import JUDGE, run

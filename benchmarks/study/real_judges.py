@@ -1,6 +1,6 @@
 """What published labels of LLM judges are worth: the tables of docs/trust/real-judges.md.
 
-    python -m benchmarks.pages.real_judges DATA
+    python -m benchmarks.study.real_judges DATA
 
 DATA holds the folders summhay, wice and dl23_llmjudge, laid out as docs/lexical.md says; those that
 are missing are left out. No model is asked: the labels are those that came with the data.
@@ -37,10 +37,10 @@ from nuggetjudge.metrics.rank_correlation import kendall_tau
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.views.numbers import MISSING, format_bounds, format_share
 
-from ..study.__main__ import main as study
-from ..study.sets import DL23, SUMMHAY, WICE, Item, JudgedSet
-from .corrected import draw
-from .topic import Scored, judge_by_few_labels, judge_by_other_topics
+from ..pages.corrected import draw
+from ..pages.topic import Scored, judge_by_few_labels, judge_by_other_topics
+from .__main__ import main as study
+from .sets import DL23, SUMMHAY, WICE, Item, JudgedSet
 
 SETS = (SUMMHAY, WICE, DL23)
 SHOWN = {SUMMHAY.name: (0, 1, 2), WICE.name: (0, 2), DL23.name: (1, 2)}  # questions, by set
