@@ -14,7 +14,17 @@ from ...cli.tables import write_text
 
 def figure(
     context: typer.Context,
-    what: Literal["leaderboard", "tau", "topics", "length", "groups", "labels", "confusion"],
+    what: Literal[
+        "leaderboard",
+        "tau",
+        "topics",
+        "length",
+        "groups",
+        "labels",
+        "confusion",
+        "measures",
+        "annotators",
+    ],
     results: list[ExistingPath],
     *,
     out: Path,
@@ -34,12 +44,13 @@ def figure(
         what: leaderboard: means with intervals; tau: the runs' scores by two judges; topics:
             scores by run and topic; length: score and words; groups: a radar by domain or
             category, lines by length of the documents; labels: the labels of each judge;
-            confusion: two judges' labels, in percent.
+            confusion: two judges' labels, in percent; measures: tau-b of every two measures of
+            coverage; annotators: coverage by the judge and by each annotator.
         results: Results folders, or files of judgements or scores. tau and confusion take two, or
             one and --labels.
         measure: What to draw; default: the first main measure.
-        labels: People's labels: the other side of tau and confusion; a leaderboard gets corrected
-            scores.
+        labels: People's labels: of annotators, the other side of tau and confusion; a leaderboard
+            gets corrected scores.
         by: Of groups: domain, category or documents; default: category.
         levels (NAMES): Points of tau and length: some of runs,topics,cells; default: runs.
         run_groups: Lines of run, tab, group, as RAG and AG: marks of tau and length.

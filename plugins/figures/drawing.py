@@ -34,6 +34,7 @@ from ...records.kinds import file_kind
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...views.numbers import format_p, format_short_share
 from . import panels
+from .coverage.pictures import draw_annotators, draw_measures
 from .labels import draw_label_pairs, draw_labels
 from .levels import choose_measure, draw_length_levels, draw_tau_levels, read_levels
 from .panels import find_format, save, use_matplotlib
@@ -41,7 +42,10 @@ from .panels import find_format, save, use_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Kind = Literal["leaderboard", "tau", "topics", "length", "groups", "labels", "confusion"]
+Kind = Literal[
+    "leaderboard", "tau", "topics", "length", "groups", "labels", "confusion", "measures",
+    "annotators",
+]  # fmt: skip
 Width = Literal["column", "page"]
 INCHES = {"column": 3.3, "page": 6.9}  # of one column, and of both
 
@@ -67,7 +71,8 @@ def write_figure(
         kind: `leaderboard`, a forest plot of the runs' means; `tau`, the scores of the runs by two
             judges; `topics`, a heat map of scores by run and topic; `length`, score and words;
             `groups`, means by group of topics: a radar, or lines by length of the documents;
-            `labels`, the labels that each judge gave; `confusion`, those of two judges in pairs.
+            `labels`, the labels that each judge gave; `confusion`, those of two judges in pairs;
+            of coverage `measures`, tau-b of every two, and `annotators`, people beside the judge.
         results: results folders, or files of judgements or scores; of `tau` and `confusion` two, or
             one and labels.
         out: where to; its ending is the format: .pdf, .svg or .png.
@@ -86,7 +91,7 @@ def write_figure(
     form = find_format(out)
     marks = _Marks(read_levels(levels), run_groups)
     for name, value, kinds_with in (
-        ("--labels", labels, ("leaderboard", "tau", "confusion")),
+        ("--labels", labels, ("leaderboard", "tau", "confusion", "annotators")),
         ("--by", by, ("groups",)),
         ("--levels", levels, ("tau", "length")),
         ("--run-groups", run_groups, ("tau", "length")),
@@ -102,6 +107,10 @@ def write_figure(
             one, other = _pair(results, labels)
             names = _name_sides(one, other)
             figure, caption = draw_label_pairs(one, other, names, problems, INCHES[width])
+        elif kind == "measures":
+            figure, caption = draw_measures(results, problems, INCHES[width])
+        elif kind == "annotators":
+            figure, caption = draw_annotators(results, labels, problems, INCHES[width])
         elif kind == "labels":
             figure, caption = draw_labels(results, problems, INCHES[width])
         else:

@@ -82,7 +82,7 @@ def save(figure: Figure, path: Path, form: str) -> None:
     write_file(path, picture.getvalue())
 
 
-def _printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Without characters that XML cannot hold."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
@@ -105,7 +105,7 @@ def draw_forest(
     """A row a run: mean and interval, corrected diamond, dashed line below the tied group."""
     size = 7.0 if len(rows) <= 60 else 5.0
     step = size * (1.35 if corrected else 1.2) / 72
-    figure, axes = _figure(width, max(1.2, 0.45 + step * len(rows)))
+    figure, axes = make_figure(width, max(1.2, 0.45 + step * len(rows)))
     for y, row in enumerate(rows):
         is_tied = not leading or row["run_id"] in leading
         color = _BLUE if is_tied else _GREY
@@ -140,7 +140,7 @@ def draw_forest(
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     _short_ticks(axes.xaxis)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel(_printable(measure))
+    axes.set_xlabel(make_printable(measure))
     axes.grid(axis="x", color="0.9", linewidth=0.5)
     axes.set_axisbelow(True)
     return figure
@@ -151,7 +151,7 @@ def draw_ranks(
 ) -> Figure:
     """A point a run: its score by one judge and by the other."""
     side = min(width, 3.6)
-    figure, axes = _figure(side, side)
+    figure, axes = make_figure(side, side)
     values = np.array([point[1:] for point in points])
     low, high = float(values.min()), float(values.max())
     pad = 0.06 * (high - low) or 0.05
@@ -161,8 +161,8 @@ def draw_ranks(
     axes.set_xlim(*ends)
     axes.set_ylim(*ends)
     axes.set_aspect("equal")
-    axes.set_xlabel(_printable(names[0]))
-    axes.set_ylabel(_printable(names[1]))
+    axes.set_xlabel(make_printable(names[0]))
+    axes.set_ylabel(make_printable(names[1]))
     axes.text(0.03, 0.98, text, transform=axes.transAxes, va="top", fontsize=7)
     _short_ticks(axes.xaxis, axes.yaxis)
     if len(points) <= _NAMED:
@@ -190,7 +190,7 @@ def draw_heat_map(
     order = sorted(range(len(topics)), key=lambda i: (-means[i], topics[i]))
     cells = np.ma.masked_invalid(table[:, order])
     size = 7.0 if len(runs) <= 60 else 5.0
-    figure, axes = _figure(width, max(1.4, 1.3 + size * 1.3 / 72 * len(runs)))
+    figure, axes = make_figure(width, max(1.4, 1.3 + size * 1.3 / 72 * len(runs)))
     axes.patch.set(facecolor="white", edgecolor="0.6", hatch="////")
     is_share = not len(cells.compressed()) or (cells.min() >= 0 and cells.max() <= 1)
     low, high = (0.0, 1.0) if is_share else (None, None)
@@ -199,7 +199,7 @@ def draw_heat_map(
     axes.invert_yaxis()
     _name_rows(axes, runs, width, size, shift=0.5)
     shown = [topics[i] for i in order] if len(topics) <= 40 else []
-    axes.set_xticks(np.arange(len(shown)) + 0.5, map(_printable, cut_names(shown, 16, "…")))
+    axes.set_xticks(np.arange(len(shown)) + 0.5, map(make_printable, cut_names(shown, 16, "…")))
     turn = 0 if width / len(topics) >= 2 * _CELL else 90
     axes.tick_params(axis="x", labelrotation=turn, labelsize=6)
     axes.tick_params(length=0)
@@ -208,7 +208,7 @@ def draw_heat_map(
         axes.set_xlabel(f"{len(topics):,} topics")
     bar = figure.colorbar(image, ax=axes, aspect=30, pad=0.02, fraction=0.05)
     bar.outline.set_visible(False)
-    bar.set_label(_printable(measure))
+    bar.set_label(make_printable(measure))
     bar.ax.tick_params(length=2, labelsize=6)
     _short_ticks(bar.ax.yaxis)
     has_values = is_share and width / len(topics) >= _CELL and len(runs) <= _NAMED
@@ -227,7 +227,7 @@ def draw_lengths(
     points: Sequence[Mapping[str, Any]], front: Sequence[int], measure: str, width: float
 ) -> Figure:
     """A point a run, and the line of the runs that no other beats in both."""
-    figure, axes = _figure(width, 0.72 * min(width, 4.6))
+    figure, axes = make_figure(width, 0.72 * min(width, 4.6))
     values = np.array([[point["words"], point["score"]] for point in points], dtype=float)
     line = values[list(front)]
     axes.plot(line[:, 0], line[:, 1], color=_GREY, linewidth=0.8, drawstyle="steps-post", zorder=1)
@@ -239,7 +239,7 @@ def draw_lengths(
     axes.set_xlim(0, 1.06 * float(values[:, 0].max()))
     axes.set_ylim(min(0.0, 1.1 * float(values[:, 1].min())), 1.1 * float(values[:, 1].max()) or 1.0)
     axes.set_xlabel("words of an answer (mean)")
-    axes.set_ylabel(_printable(measure))
+    axes.set_ylabel(make_printable(measure))
     _short_ticks(axes.yaxis)
     first = [*front, *(i for i in range(len(points)) if i not in set(front))]
     names = [points[i]["run"] for i in first[:_NAMED]]
@@ -282,7 +282,7 @@ def draw_radar(
     for i, (run, means) in enumerate(shown):
         closed = [*means, means[0]]
         line: Any = {"color": _COLORS[i], "linewidth": 1, "marker": _MARKS[i], "markersize": 3}
-        axes.plot([*angles, angles[0]], closed, label=_printable(run), clip_on=False, **line)
+        axes.plot([*angles, angles[0]], closed, label=make_printable(run), clip_on=False, **line)
     known = [x for _, means in shown for x in means if not np.isnan(x)]
     axes.set_ylim(min(0.0, *known, 0.0), _round_up(max(known, default=1.0)))
     axes.set_xticks(angles, [_break(name) for name in cut_names(list(groups), 22, "…")])
@@ -305,16 +305,16 @@ def draw_group_lines(
     groups: Sequence[str], values: Mapping[str, Sequence[float]], measure: str, width: float
 ) -> Figure:
     """A line a run over groups that have an order, such as lengths. Arguments: as a radar's."""
-    figure, axes = _figure(width, 0.72 * min(width, 4.6) + 0.17 * -(-len(values) // 2))
+    figure, axes = make_figure(width, 0.72 * min(width, 4.6) + 0.17 * -(-len(values) // 2))
     shown = list(values.items())[:MAX_LINES]
     for i, (run, means) in enumerate(shown):
         line: Any = {"color": _COLORS[i], "linewidth": 1, "marker": _MARKS[i], "markersize": 3}
-        axes.plot(range(len(groups)), means, label=_printable(run), **line)
+        axes.plot(range(len(groups)), means, label=make_printable(run), **line)
     known = [x for _, means in shown for x in means if not np.isnan(x)]
     axes.set_ylim(min(0.0, *known, 0.0), _round_up(max(known, default=1.0)))
     axes.set_xticks(range(len(groups)), [_break(name) for name in groups])
     axes.set_xlabel("words of the documents (topics)")
-    axes.set_ylabel(_printable(measure))
+    axes.set_ylabel(make_printable(measure))
     _short_ticks(axes.yaxis)
     _name_lines(figure, axes, "", width)
     return figure
@@ -322,7 +322,7 @@ def draw_group_lines(
 
 def _break(head: str) -> str:
     """A group's name, and its topics below it."""
-    name, space, n = _printable(head).rpartition(" ")
+    name, space, n = make_printable(head).rpartition(" ")
     return f"{name}\n{n}" if space else n
 
 
@@ -360,7 +360,7 @@ def draw_scatter(
             equal.
     """
     side = min(width, 4.6)
-    figure, axes = _figure(side, side if front is None else 0.72 * side)
+    figure, axes = make_figure(side, side if front is None else 0.72 * side)
     groups = sorted(
         {group for level in levels if level.name != "topics" for *_, group in level.points}
     )
@@ -368,7 +368,7 @@ def draw_scatter(
         for at, group in enumerate(groups if level.name != "topics" else [""]):
             own = [point[:2] for point in level.points if point[2] == group]
             if own:
-                words = " ".join(filter(None, (_printable(group), level.name)))
+                words = " ".join(filter(None, (make_printable(group), level.name)))
                 axes.plot(*zip(*own, strict=True), label=words, **_mark(level.name, at))
     values = np.array([point[:2] for level in levels for point in level.points], dtype=float)
     low, high = values.min(axis=0), values.max(axis=0)
@@ -385,8 +385,8 @@ def draw_scatter(
         axes.plot(*steps.T, color="black", linewidth=0.8, drawstyle="steps-post", zorder=6)
         axes.set_xlim(0, 1.04 * float(high[0]))
         axes.set_ylim(min(0.0, 1.04 * float(low[1])) - 0.02, 1.04 * float(high[1]) or 1.0)
-    axes.set_xlabel(_printable(names[0]))
-    axes.set_ylabel(_printable(names[1]))
+    axes.set_xlabel(make_printable(names[0]))
+    axes.set_ylabel(make_printable(names[1]))
     _short_ticks(axes.yaxis)
     if text:
         axes.text(
@@ -420,7 +420,7 @@ def draw_shares(
     names: Sequence[str], scale: Sequence[str], shares: Sequence[Sequence[float]], width: float
 ) -> Figure:
     """Groups of bars: a group a label, a bar a judge, with its share in percent."""
-    figure, axes = _figure(width, max(1.8, 0.55 * min(width, 4.6)))
+    figure, axes = make_figure(width, max(1.8, 0.55 * min(width, 4.6)))
     each = 0.8 / len(names)
     hatches = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
     for at, (name, values) in enumerate(zip(names, shares, strict=True)):
@@ -428,9 +428,9 @@ def draw_shares(
         color = (_BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", _RED)[at % 6]
         look: Any = {"color": color, "edgecolor": "white", "hatch": hatches[at % 6]}
         percent = [100 * value for value in values]
-        bars = axes.bar(x, percent, each * 0.92, label=_printable(name), linewidth=0.4, **look)
+        bars = axes.bar(x, percent, each * 0.92, label=make_printable(name), linewidth=0.4, **look)
         axes.bar_label(bars, fmt="%.0f", fontsize=6, padding=1)
-    axes.set_xticks(np.arange(len(scale)), list(map(_printable, scale)))
+    axes.set_xticks(np.arange(len(scale)), list(map(make_printable, scale)))
     axes.tick_params(axis="x", length=0)
     axes.set_ylabel("% of the items")
     figure.legend(loc="outside upper center", ncols=2 if len(names) > 3 else len(names))
@@ -446,7 +446,7 @@ def draw_confusion(
         counts: (k, k); rows the first of `names`, columns the second.
     """
     side = min(width, 0.75 * len(scale) + 1.1)
-    figure, axes = _figure(side, 0.9 * side)
+    figure, axes = make_figure(side, 0.9 * side)
     shares = 100 * counts / counts.sum()
     axes.pcolormesh(shares, cmap="Blues", vmin=0, edgecolors="white", linewidth=0.8)
     for (row, column), share in np.ndenumerate(shares):
@@ -454,13 +454,13 @@ def draw_confusion(
         how: Any = {"ha": "center", "va": "center", "color": color, "fontsize": 7}
         axes.text(column + 0.5, row + 0.5, f"{share:.1f}", **how)
     places = np.arange(len(scale)) + 0.5
-    axes.set_xticks(places, list(map(_printable, scale)))
-    axes.set_yticks(places, list(map(_printable, scale)))
+    axes.set_xticks(places, list(map(make_printable, scale)))
+    axes.set_yticks(places, list(map(make_printable, scale)))
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_aspect("equal")
-    axes.set_xlabel(_printable(names[1]))
-    axes.set_ylabel(_printable(names[0]))
+    axes.set_xlabel(make_printable(names[1]))
+    axes.set_ylabel(make_printable(names[0]))
     return figure
 
 
@@ -470,7 +470,8 @@ def _short_ticks(*sides: Axis) -> None:
         side.set_major_formatter(lambda value, _: f"{round(value, 6):g}".replace("0.", ".", 1))
 
 
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+def make_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of so many inches with one panel."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -483,7 +484,7 @@ def _name_rows(
     axes: Axes, names: Sequence[str], width: float, size: float, shift: float = 0.0
 ) -> None:
     cut = cut_names(list(names), int(width * _PER_INCH * 7 / size), "…")
-    axes.set_yticks(np.arange(len(names)) + shift, [_printable(name) for name in cut])
+    axes.set_yticks(np.arange(len(names)) + shift, [make_printable(name) for name in cut])
     axes.tick_params(axis="y", length=0, labelsize=size)
 
 
@@ -504,7 +505,7 @@ def _name_points(
     for name, at in zip(cut_names(list(names), 24, "…"), values, strict=False):
         for side, offset in sides:
             how: Any = {"xytext": offset, "textcoords": "offset points", "fontsize": 6}
-            text = axes.annotate(_printable(name), at, ha=side, va="center_baseline", **how)
+            text = axes.annotate(make_printable(name), at, ha=side, va="center_baseline", **how)
             box = text.get_window_extent()
             is_within = frame.x0 <= box.x0 and box.x1 <= frame.x1
             is_within = is_within and frame.y0 <= box.y0 and box.y1 <= frame.y1

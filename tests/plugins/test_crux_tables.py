@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import pytest
 from json_lines import write_rows
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, spearmanr
 
+from nuggetjudge.plugins.figures.coverage.annotators import (
+    compare_annotators,
+    correlate_annotators,
+)
 from nuggetjudge.plugins.figures.coverage.readings import (
     correlate_all,
     mean_by_run,
@@ -15,6 +19,7 @@ from nuggetjudge.plugins.figures.coverage.readings import (
 from nuggetjudge.plugins.figures.coverage.use import find_uses
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.topic import CoverageData
+from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import QuestionSet, ScoreRow, SubQuestion
 
 # `judge coverage` on the results of a run that took no model.
@@ -234,3 +239,77 @@ def test_every_two_measures_correlate_as_in_scipy_over_the_runs_that_have_all():
     of_reports = spread(means["report_coverage"])  # mean .48, sum of squares .228
     assert (of_reports.mean, of_reports.n_runs) == (pytest.approx(0.48), 5)
     assert of_reports.sd == pytest.approx((0.228 / 4) ** 0.5)
+
+
+# Three people on reports of three runs: run, question, labels of ada and bo. Question 2 is not
+# answerable, for no passage answers it, so that nobody's label of it counts.
+PEOPLE = [
+    *(("found", 0, 1, 1), ("found", 1, 1, 0), ("found", 2, 1, 1)),
+    *(("oracle", 0, 1, 1), ("oracle", 1, 1, 1), ("oracle", 2, 0, 0)),
+    *(("alone", 0, 0, 1), ("alone", 1, 0, 1), ("alone", 2, 1, 1)),
+]
+LABELLED = {"found": (5, 5, 5), "oracle": (5, 2, 5), "alone": (0, 2, 5)}
+
+
+def people_file(folder, **changes):
+    path = folder / "people.jsonl"
+    rows_ = [
+        {
+            **{"run_id": run, "topic_id": "t", "question_id": str(question)},
+            **{"label": str(label), "annotator": person, **changes},
+        }
+        for run, question, *labels in PEOPLE
+        for person, label in zip(("ada", "bo"), labels, strict=True)
+        if "nugget_id" not in changes or (question, person) == (0, "ada")
+    ]
+    write_rows(path, [{k: v for k, v in row.items() if v is not None} for row in rows_])
+    return path
+
+
+def test_coverage_by_the_judge_and_by_each_annotator_is_of_the_answerable_questions(tmp_path):
+    rated = {name: (*rating[:2], 0) for name, rating in RATED.items()}
+    data = data_of({}, reports=LABELLED, rated=rated)
+    reports = compare_annotators(data, SETTINGS, people_file(tmp_path), Problems())
+    values = {report.run_id: (report.judge, *report.people.values()) for report in reports}
+    assert values == {"alone": (0, 0, 1), "found": (1, 1, 0.5), "oracle": (0.5, 1, 1)}
+    assert {report.n for report in reports} == {2}
+    rhos = correlate_annotators(reports)
+    judge, ada, bo = zip(*values.values(), strict=True)
+    for person, by_person in (("ada", ada), ("bo", bo)):
+        expected = spearmanr(judge, by_person).statistic
+        assert rhos[person] == (pytest.approx(expected), 3)
+
+
+BAD_LABELS = {
+    "nuggets": ({"nugget_id": "n", "question_id": None}, "topic_id, question_id, and run_id or"),
+    "other labels": ({"label": "full"}, "label 'full', wanted 0 or 1, or ratings from 0 to 5"),
+    "other runs": ({"run_id": "nobody", "annotator": None, "label": "1"}, "no label of a report"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_LABELS.values(), ids=BAD_LABELS.keys())
+def test_labels_that_are_of_no_report_are_refused(changes, message, tmp_path):
+    path = people_file(tmp_path, **changes)
+    with pytest.raises(InputError, match=message):
+        compare_annotators(data_of({}, reports=LABELLED), SETTINGS, path, Problems())
+
+
+def test_both_figures_of_the_paper_are_drawn_with_their_numbers(judge, run_coverage, tmp_path):
+    pytest.importorskip("matplotlib")
+    run_coverage()
+    ran = judge("figure", "measures", "out", "--out", "five.svg")
+    assert (ran.code, ran.err) == (0, "")
+    assert "the same 3 runs" in ran.out
+    assert (tmp_path / "five.svg").read_text(encoding="utf-8").count(">1.00<") == 36
+    labels = [
+        {"run_id": run, "topic_id": "t", "question_id": str(i), "label": str(int(i < n))}
+        for n, run in enumerate(RUNS)
+        for i in range(4)
+    ]
+    write_rows(tmp_path / "people.jsonl", labels)
+    ran = judge("figure", "annotators", "out", "--labels", "people.jsonl", "--out", "four.svg")
+    assert (ran.code, ran.err) == (0, "")
+    assert "rho of the judge with human labels 1.00" in ran.out  # 1, 2, 3 and 0, 1, 2 of four
+    assert "name no annotator" in ran.out
+    ran = judge("figure", "annotators", "out", "--out", "four.svg")
+    assert (ran.code, "wanted the labels of people (--labels)" in ran.err) == (2, True)
