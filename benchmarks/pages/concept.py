@@ -39,12 +39,12 @@ height="{height}" role="img">
 text {{ font: 15px system-ui, sans-serif; fill: #1c1f23 }}
 .who {{ font-size: 12px; fill: #555e68 }}
 .step {{ font-weight: 600 }}
-.ground {{ fill: #f6f7f9 }} .card {{ fill: #ffffff; stroke: #d5d9de }}
+.ground {{ fill: #f1efe9 }} .card {{ fill: #ffffff; stroke: #e3e0d8 }}
 .yes {{ fill: #146e3c; font-weight: 600 }} .no {{ fill: #a3261d; font-weight: 600 }}
 .score {{ font-size: 22px; font-weight: 700 }} .arrow {{ stroke: #8a939d; fill: none }}
 @media (prefers-color-scheme: dark) {{
 text {{ fill: #e6e8eb }} .who {{ fill: #a7b0ba }}
-.ground {{ fill: #1b1e23 }} .card {{ fill: #262a31; stroke: #434a54 }}
+.ground {{ fill: #1f242a }} .card {{ fill: #14171a; stroke: #2c323a }}
 .yes {{ fill: #6fd39b }} .no {{ fill: #ff9b8f }}
 }}
 </style>
