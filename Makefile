@@ -84,6 +84,7 @@ study: $(READY)
 # The site: build/site/index.html, which asks nothing of the network. A link that leads nowhere ends it.
 docs: .venv-docs/ready
 	.venv-docs/bin/python docs/site/notebook.py
+	.venv-docs/bin/python docs/site/settings.py
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build
 
 bench: $(READY)

@@ -92,22 +92,30 @@ class Price(BaseModel):
     """US dollars for a million tokens; `cached_input` is the price of a prompt-cache hit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached_input: float | None = Field(default=None, ge=0)
+    input: float = Field(ge=0, description="dollars for a million prompt tokens")
+    output: float = Field(ge=0, description="dollars for a million reply tokens")
+    cached_input: float | None = Field(
+        default=None, ge=0, description="dollars for a million cached prompt tokens"
+    )
 
 
 class BatchConfig(BaseModel):
     """How requests are gathered into batches of an OpenAI-style batch API."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-    requests: int = Field(default=50_000, ge=1, description="in one batch, at most")
-    at_once: int = Field(default=50_000, ge=1, le=1_000_000, description="judgements held at once")
-    quiet_s: float = Field(
-        default=2.0, gt=0, description="without a new request, until a batch is sent that has room"
+    requests: int = Field(default=50_000, ge=1, description="most requests of one batch")
+    at_once: int = Field(
+        default=50_000, ge=1, le=1_000_000, description="judgements held in memory"
     )
-    poll_s: float = Field(default=60.0, gt=0, description="longest wait between two looks")
-    hours: float = Field(default=24.0, gt=0, description="for one judgement, retries included")
+    quiet_s: float = Field(
+        default=2.0, gt=0, description="seconds without a new request before a batch is sent"
+    )
+    poll_s: float = Field(
+        default=60.0, gt=0, description="longest wait between two looks at a batch, seconds"
+    )
+    hours: float = Field(
+        default=24.0, gt=0, description="hours for one judgement, retries included"
+    )
 
 
 class ModelConfig(BaseModel):
@@ -133,7 +141,8 @@ class ModelConfig(BaseModel):
         "recorded:NAME or a LiteLLM name",
     )
     engine: Engine | None = Field(
-        default=None, description="overrides what the prefix of model says"
+        default=None,
+        description="what answers; default: by the prefix of model",
     )
     api_base: str | None = Field(
         default=None, description="base URL, e.g. http://127.0.0.1:8000/v1"
@@ -141,68 +150,81 @@ class ModelConfig(BaseModel):
     api_key_env: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        description="environment variable that holds the key for this endpoint",
+        description="environment variable that holds the key",
     )
     endpoint: str | None = Field(
         default=None, description="name of the endpoint in the cache key; default: its base URL"
     )
     recording: InputPath | None = Field(
         default=None,
-        description="labels, for model: recorded:NAME; JSONL of replies, for engine: recorded",
+        description="file of recorded:NAME (labels) or engine: recorded (replies)",
     )
     vllm: dict[str, Any] = Field(
         default_factory=dict,
-        description="options of vllm.LLM, as max_model_len, for engine: vllm",
+        description="options of engine: vllm, such as max_model_len",
     )
 
     reply_schema: Literal["json_schema", "plain_json_schema", "json_object", "none"] = Field(
         default="json_schema",
         alias="schema",
-        description="how the endpoint constrains a reply; plain_json_schema: without the lengths "
-        "of texts and lists",
+        description="constraint on the reply; plain_json_schema: without lengths",
     )
     logprobs: bool | Annotated[int, Field(ge=1, le=1000)] = Field(
         default=False,
-        description="ask for log-probabilities, to get each label's probability; a number: so many "
-        f"alternatives a token, {TOP_LOGPROBS} by default",
+        description=f"true: ask for log-probabilities, {TOP_LOGPROBS} alternatives a token; or how "
+        "many alternatives",
     )
     context_length: int | None = Field(
-        default=None, ge=1, description="tokens of prompt and reply; a longer one is not asked"
+        default=None,
+        ge=1,
+        description="tokens of prompt and reply; a longer request ends as error without a call",
     )
 
     temperature: float | None = Field(
-        default=0.0, ge=0, description="null: leave it to the endpoint"
+        default=0.0,
+        ge=0,
+        description="null: not sent; request, subquestions and decontextualizer ask at .7 if "
+        "you set none",
     )
-    top_p: float | None = Field(default=None, gt=0, le=1)
+    top_p: float | None = Field(default=None, gt=0, le=1, description="null: not sent")
     max_tokens: int | None = Field(
         default=None,
         ge=1,
         le=2**53,
-        description="tokens of a reply; null: on your own server what the judge's longest reply "
-        "takes, else no limit",
+        description="tokens of a reply; null: on your own server the judge's longest reply, "
+        "else no limit",
     )
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = Field(
-        default="max_tokens", description="what max_tokens is called in a request"
+        default="max_tokens", description="name of the limit in a request"
     )
     system_role: Literal["system", "developer", "user"] = Field(
         default="system",
-        description="of the instructions; user: they stand before the first question",
+        description="role of the instructions; user: before the first question",
     )
-    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63, description="64 bits")
-    extra_body: dict[str, Any] = Field(default_factory=dict, description="sent as it is")
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63, description="null: not sent")
+    extra_body: dict[str, Any] = Field(
+        default_factory=dict,
+        description="further fields of the request; no keys, headers, addresses, messages, "
+        "model, stream, n",
+    )
 
-    concurrency: int = Field(default=32, ge=1, description="requests in flight")
+    concurrency: int = Field(default=32, ge=1, description="requests in flight to this model")
     rpm: float | None = Field(default=None, gt=0, description="requests a minute")
     tpm: float | None = Field(default=None, gt=0, description="tokens a minute, prompt and reply")
-    timeout_s: float = Field(default=120.0, gt=0, description="for one request")
+    timeout_s: float = Field(default=120.0, gt=0, description="seconds for one request")
     deadline_s: float = Field(
-        default=600.0, gt=0, description="for one judgement, retries included"
+        default=600.0, gt=0, description="seconds for one judgement, retries included"
     )
     retries: int = Field(
-        default=4, ge=0, le=20, description="after 429, 5xx, time-out, lost connection"
+        default=4,
+        ge=0,
+        le=20,
+        description="after a time-out, lost connection, 429 or server error; at most 20",
     )
-    reasks: int = Field(default=1, ge=0, le=5, description="after a reply that is not a judgement")
-    price: Price | None = Field(default=None, description="dollars per million tokens")
+    reasks: int = Field(default=1, ge=0, le=5, description="after an unreadable reply; at most 5")
+    price: Price | None = Field(
+        default=None, description="{input, output, cached_input}: dollars for a million tokens"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -21,7 +21,7 @@ def _read_question_lists(paths: Sequence[Path], problems: Problems) -> Mapping[s
 
 NAME = "question_lists"  # in `data:`
 QUESTION_LISTS = Input(
-    "questions with accepted answers, that reports should answer",
+    "questions with accepted answers, for argue",
     (".json", ".json.gz", ".jsonl", ".jsonl.gz"),
     _read_question_lists,
 )
@@ -34,7 +34,7 @@ def _read_rubrics(paths: Sequence[Path], problems: Problems) -> Mapping[str, Any
 
 
 RUBRICS = Input(
-    "rubrics of the topics: none are made then",
+    "rubrics; made if missing",
     (),
     _read_rubrics,
     is_made=True,
@@ -52,42 +52,41 @@ class ArenaConfig(Section):
 
     design: Literal["balanced", "seeded", "active"] = Field(
         default="balanced",
-        description="which battles: each pair and topic equally often; at random; where the order "
-        "of runs is least certain",
+        description="which answers meet: balanced, seeded (random), active (where the order "
+        "is least certain)",
     )
     battles: Whole | None = Field(
-        default=None, ge=1, description="battles to judge; else each pair of runs on each topic"
+        default=None, ge=1, description="battles to judge; default: each pair of runs on each topic"
     )
     round: Whole = Field(
-        default=100, ge=1, description="battles of the active design between two looks at the order"
+        default=100, ge=1, description="active: battles between two looks at the order"
     )
-    seed: Whole = Field(default=0, ge=0, description="what chance in the choice of battles goes by")
+    seed: Whole = Field(default=0, ge=0, description="seed of the choice of battles")
     criteria: Annotated[tuple[str, ...], BeforeValidator(_as_lines)] = Field(
-        default=(), description="what makes an answer better, a text or a list of them"
+        default=(), description="what makes an answer better: a text or a list"
     )
 
 
 class ArgueConfig(Section):
     """How long a report may be, and what becomes of a longer one."""
 
-    limit: Whole | None = Field(
-        default=1024, ge=1, description="length of a report, at most; none: any (docs of the track)"
-    )
+    limit: Whole | None = Field(default=1024, ge=1, description="longest report; null: any")
     unit: Literal["words", "characters"] = Field(
-        default="words", description="of the limit: words as TREC RAG counts, or characters"
+        default="words", description="unit of the limit: words as TREC RAG counts, or characters"
     )
     over: Literal["keep", "cut", "reject"] = Field(
         default="keep",
-        description="a longer report: judged whole, cut behind the last sentence that fits, or 0",
+        description="a longer report: keep, cut after the last sentence that fits, or reject "
+        "(scores 0)",
     )
 
 
 class RubricConfig(Section):
     """What a rubric is made of where none is given, and how its criteria are graded."""
 
-    n: Whole = Field(default=20, ge=1, le=200, description="criteria made for a topic, at most")
+    n: Whole = Field(default=20, ge=1, le=200, description="criteria made for a topic, at most 200")
     kind: Literal["given", "binary", "three_way"] = Field(
-        default="given", description="how criteria are graded: as each says, or all of them alike"
+        default="given", description="grade criteria as given, or all binary or three_way"
     )
 
 
@@ -115,10 +114,12 @@ class NarrativeSettings(JudgeSettings):
     variants: ClassVar[tuple[Variant, ...]] = (_WHOLE, _BY_PARTS)
 
     scale: Literal["umbrela", "rag2025"] = Field(
-        default="umbrela", description="grades of relevance: 0-3, or 0-4 by parts of a narrative"
+        default="umbrela",
+        description="grades of relevance: umbrela 0-3, or rag2025 0-4 by parts of a narrative",
     )
     sub_narratives: Literal["together", "each"] = Field(
-        default="together", description="of rag2025: asked for the grade, or about each by itself"
+        default="together",
+        description="rag2025: together, one question; each: one for each sub-narrative",
     )
 
     def choose(self) -> Variant | None:

@@ -51,20 +51,22 @@ class JuryConfig(Section):
         min_length=1, description="models, or settings of a judge with its name and replicates"
     )
     method: Literal["vote", "median", "mean"] = Field(
-        default="median", description="what the members' labels become"
+        default="median", description="vote, median or mean of the members' labels"
     )
     quorum: Whole | None = Field(
-        default=None, ge=1, description="members that must have judged; else more than half"
+        default=None, ge=1, description="members that must have judged; default: more than half"
     )
     ties: Literal["between", "worst", "unjudged"] | None = Field(
         default=None,
-        description="what a tie becomes; else between, of labels without order unjudged",
+        description="what a tie becomes; default: between, for labels without order unjudged",
     )
     adjudicator: str | None = Field(
-        default=None, description="a name under models:, who decides where members differ"
+        default=None, description="model that decides where members differ, a name under models:"
     )
     spread: Whole = Field(
-        default=1, ge=1, description="places between the votes from which the adjudicator decides"
+        default=1,
+        ge=1,
+        description="distance of the lowest and highest vote from which the adjudicator decides",
     )
 
 
@@ -76,7 +78,7 @@ class GuaranteeConfig(Section):
         default=0.9, gt=0.5, lt=1, alias="with", description="share of fits in which that holds"
     )
     unit: Literal["topic", "item"] = Field(
-        default="topic", description="what is taken to be a sample of more of its kind"
+        default="topic", description="what the bound counts: topics, or items"
     )
 
 
@@ -92,17 +94,15 @@ class CascadeConfig(Section):
     stages: Annotated[tuple[StageConfig | Literal["people"], ...], BeforeValidator(_as_stages)] = (
         Field(min_length=2, description="judges or models, cheapest first; people may be the last")
     )
-    state: InputPath | None = Field(
-        default=None, description="cascade file, as judge cascade fit writes it"
-    )
+    state: InputPath | None = Field(default=None, description="file of judge cascade fit")
     confidence: Literal["calibrated", "agreement", "margin"] | None = Field(
-        default=None, description="how sure a label is; of a state it is the state's"
+        default=None, description="confidence of a label; with a state, the state's"
     )
     threshold: float | None = Field(
-        default=None, description="confidence from which a label is kept, without a state"
+        default=None, description="without a state: confidence from which a label is kept"
     )
     share: float | None = Field(
-        default=None, ge=0, le=1, description="share that goes on, which the state was fitted for"
+        default=None, ge=0, le=1, description="share that the state must have been fitted for"
     )
     guarantee: GuaranteeConfig | None = Field(
         default=None, description="what the state has to promise, or the run is refused"
@@ -126,18 +126,18 @@ class UnsureConfig(Section):
     """When a label is not sure: where any of these holds."""
 
     score: tuple[float, float] | None = Field(
-        default=None, description="its score is from the first to the second of these"
+        default=None, description="verify if the score is between these two"
     )
-    labels: tuple[str, ...] = Field(default=(), description="it is one of these")
+    labels: tuple[str, ...] = Field(default=(), description="verify these labels")
     spread: Whole | None = Field(
-        default=None, ge=1, description="votes of a jury are so many places apart"
+        default=None, ge=1, description="verify if votes of a jury are this far apart"
     )
 
 
 class VerifyConfig(Section):
     """A second look at labels that are not sure (docs/agents.md)."""
 
-    model: str = Field(default="default", description="a name under models:, who looks again")
+    model: str = Field(default="default", description="model that verifies, a name under models:")
     when: UnsureConfig = Field(description="labels that are verified: score, labels, spread")
 
     def check(self, is_jury: bool) -> None:
@@ -156,38 +156,49 @@ class _JudgeConfig(Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
     model: str = Field(default="default", description="a name under models:")
-    window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
-    grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+    window: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="items in one call: passages, nuggets, claims, criteria (10); questions, "
+        "key points (1)",
+    )
+    grades: Literal[2, 3] | None = Field(
+        default=None, description="labels of the assigner; 2 drops partial_support"
+    )
     demonstrations: InputPath | None = Field(
-        default=None, description="JSONL of worked examples that its questions are asked with"
+        default=None, description="JSONL of worked examples; not with state"
     )
     example: bool = Field(
-        default=True, description="show the worked example of a judge that makes lists or requests"
+        default=True, description="show the worked example of judges that make lists or requests"
     )
-    titles: bool = Field(default=True, description="show support and relevance titles of passages")
+    titles: bool = Field(
+        default=True, description="show titles of passages to support and relevance"
+    )
     state: InputPath | None = Field(
-        default=None, description="judge file, as judge calibrate writes it"
+        default=None, description="judge file of judge calibrate, or of DSPy"
     )
     evidence: bool | Literal["required"] | None = Field(
         default=None,
-        description="quotes for each label, looked up in the judged text; required: no label "
-        "without one; else on for the lexical judge alone",
+        description="quotes for each label; required: no label without one; default: on for "
+        "the lexical judge",
     )
     reasoning: bool | None = Field(default=None, description="a short reason before each label")
     instructions: TextOrFile | None = Field(
-        default=None, description="text or file that takes the place of the judge's instructions"
+        default=None, description="text or file that replaces the judge's instructions"
     )
     prompt: InputPath | None = Field(
-        default=None, description="prompt file that takes the place of the judge's whole prompt"
+        default=None,
+        description="prompt file that replaces the judge's whole prompt; not with instructions",
     )
     jury: JuryConfig | None = Field(
-        default=None, description="several judges in its place, and how they decide"
+        default=None, description="several judges as one; judges of items"
     )
     cascade: CascadeConfig | None = Field(
-        default=None, description="judges in its place, the next asked where one is not sure"
+        default=None, description="a better judge for uncertain items; judges of items"
     )
     verify: VerifyConfig | None = Field(
-        default=None, description="which of its labels are judged once more, and by whom"
+        default=None,
+        description="a second look at uncertain labels; judges of items that can quote",
     )
 
     def variant(self, name: str) -> Variant | None:

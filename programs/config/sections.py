@@ -34,10 +34,10 @@ class NuggetSearchConfig(Section):
     pipeline: SearchPipeline = Field(
         default=(as_step("bm25 50"), as_step("mmr 10")),
         validate_default=True,
-        description="steps of a search; what is left of it is read",
+        description="steps of each search, without a model; at most 20 passages are read",
     )
-    rounds: Whole = Field(default=4, ge=1, le=20, description="of searches, at most")
-    calls: Whole = Field(default=80, ge=1, le=10_000, description="questions asked of models")
+    rounds: Whole = Field(default=4, ge=1, le=20, description="most rounds of searches")
+    calls: Whole = Field(default=80, ge=1, le=10_000, description="most calls for a topic")
 
 
 class QuestionsConfig(Section):
@@ -45,13 +45,12 @@ class QuestionsConfig(Section):
 
     method: Literal["report", "research"] = Field(
         default="report",
-        description="from the reference report; research: from the topic, those that a passage "
-        "answers",
+        description="sub-questions from the reference report, or by research of the topic",
     )
     pipeline: SearchPipeline = Field(
         default=(as_step("bm25 5"),),
         validate_default=True,
-        description="steps of a search for one question; what is left of it is graded",
+        description="steps of the search for a question; at most 20 passages are graded",
     )
 
 
@@ -82,24 +81,22 @@ class CoverageConfig(Section):
         default=15, ge=1, le=100, description="sub-questions made of a report or topic"
     )
     eta: int = Field(
-        default=3, ge=1, le=5, description="rating, 1-5, from which a text answers a question"
+        default=3, ge=1, le=5, description="rating from which a text answers a question"
     )
     k: Annotated[Literal["required"] | Whole, _number_or_required(MAX_PASSAGES)] = Field(
         default=10, description="passages of a context; required: as many as the topic's Z* has"
     )
-    alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
+    alpha: float = Field(default=0.5, ge=0, le=1, description="alpha of alpha-nDCG")
     weight: float = Field(default=0.5, gt=0, description="exponent of the density")
     tokenizer: str = Field(
-        default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
+        default="words", description="counts tokens: words, tiktoken:NAME or a .json file"
     )
-    own_only: bool = Field(
-        default=False, description="passages of other topics answer nothing, and are not asked"
-    )
+    own_only: bool = Field(default=False, description="passages of other topics answer nothing")
     answerable: Literal["pool", "all"] = Field(
         default="pool", description="which questions count: those that the pool answers, or all"
     )
     contexts: Literal["retrieval", "answers"] = Field(
-        default="retrieval", description="answers: what an answer names is its context"
+        default="retrieval", description="context: the ranking, or answers: what an answer cites"
     )
 
 
@@ -111,58 +108,54 @@ class EvidenceConfig(Section):
     ] = Field(
         default=("none", "uncited"),
         min_length=1,
-        description="sentences by the label of their first citation; uncited: without one",
+        description="sentences by the label of their first citation, or uncited",
     )
     labels: InputPath | None = Field(
-        default=None, description="support labels of the runs; else the support judge gives them"
+        default=None, description="support labels to start from; default: the support judge's"
     )
     pipeline: SearchPipeline = Field(
         default=(Bm25Step(step="bm25", hits=20),),
-        description="retrieval steps that search the passages",
+        description="steps that search the passages, without a model",
     )
-    judged: int = Field(
-        default=10, ge=1, le=100, description="passages of each search that are judged"
-    )
+    judged: int = Field(default=10, ge=1, le=100, description="passages judged in each search")
     queries: int = Field(
-        default=3, ge=0, le=10, description="written where the sentence itself finds nothing"
+        default=3, ge=0, le=10, description="queries if the sentence itself finds nothing"
     )
     contradictions: int = Field(
-        default=3, ge=0, le=20, description="passages that are asked if they contradict it"
+        default=3, ge=0, le=20, description="passages checked for contradiction"
     )
     scope: Annotated[tuple[Literal["self", "reply", "corpus"], ...], BeforeValidator(_as_names)] = (
         Field(
             default=("self", "reply", "corpus"),
             min_length=1,
-            description="looks at the cited passage again, the answer's own, all passages",
+            description="the cited passage again, the answer's references, all passages",
         )
     )
-    calls: Whole = Field(
-        default=80, ge=1, le=1000, description="of judges for one sentence, at most"
-    )
+    calls: Whole = Field(default=80, ge=1, le=1000, description="most calls for a sentence")
     min_score: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="score of a suggestion that is used; else the lexical judge's cut-off, or 0",
+        description="score of a used suggestion; default: 0.7 for the lexical judge, else 0",
     )
 
 
 class GenerateConfig(Section):
     """What `judge generate` writes answers from, and in which layout."""
 
-    k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
+    k: int = Field(default=10, ge=1, le=100, description="most passages for an answer")
     words: Annotated[Literal["required"] | Whole, _number_or_required(100_000)] = Field(
-        default=400, description="of an answer (required: of its topic's Z*), at most"
+        default=400, description="words of an answer (required: of its topic's Z*), at most"
     )
-    citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
+    citations: Whole = Field(default=3, ge=1, description="most citations of a sentence")
     layout: Literal["rag24", "rag25"] = Field(
-        default="rag24", description="of TREC RAG 2024 or 2025"
+        default="rag24", description="layout of TREC RAG 2024 (rag24), or of 2025 and 2026 (rag25)"
     )
     instructions: InputPath | None = Field(
-        default=None, description="a text that takes the place of the writer's own instructions"
+        default=None, description="file that replaces the instructions"
     )
     run_id: str | None = Field(
-        default=None, min_length=1, description="of the answers; else that of the retrieval run"
+        default=None, min_length=1, description="run id; default: the retrieval run's"
     )
 
 
@@ -250,38 +243,31 @@ class _DataConfig(Section):
         default=None, description="ranked passages by topic, to make nuggets from or to grade"
     )
     qrels: InputPath | None = Field(default=None, description="relevance grades of the candidates")
-    nuggets: InputPath | None = Field(default=None, description="a nugget bank: none is made then")
+    nuggets: InputPath | None = Field(default=None, description="nugget bank; made if missing")
     items: InputPath | None = Field(
         default=None, description="items with their ids and texts, JSONL or CSV"
     )
-    questions: InputPath | None = Field(
-        default=None, description="sub-questions of the topics: none are made then"
-    )
+    questions: InputPath | None = Field(default=None, description="sub-questions; made if missing")
     reference: InputPath | None = Field(
         default=None, description="reference reports, to make sub-questions from and to rate"
     )
-    ratings: InputPaths = Field(
-        default=(), description="ratings of sub-questions that need not be asked for"
-    )
+    ratings: InputPaths = Field(default=(), description="known ratings of sub-questions")
     retrieval: InputPatterns = Field(
         default=(), description="retrieval runs (TREC), whose first passages are the contexts"
     )
-    keypoints: InputPath | None = Field(
-        default=None, description="key points of the topics: none are made then"
-    )
+    keypoints: InputPath | None = Field(default=None, description="key points; made if missing")
     documents: InputPath | None = Field(
-        default=None, description="documents by topic, to make key points from"
+        default=None, description="documents by topic, for key points and rubrics"
     )
     index: InputPath | None = Field(
-        default=None, description="indexes of the passages, as judge index makes them"
+        default=None, description="output of judge index, for pipelines"
     )
     pool: InputPath | None = Field(
-        default=None, description="passage qrels: the passages that say what is answerable (P*)"
+        default=None, description="passage qrels that decide which questions are answerable (P*)"
     )
     independence: dict[str, Annotated[tuple[Seen, ...], BeforeValidator(_as_seen)]] = Field(
         default_factory=dict,
-        description="what the systems of runs saw of this evaluation, by name or pattern of runs: "
-        "none, judge, nuggets, prompts",
+        description="by run or pattern, what its system saw of this evaluation",
     )
 
 
@@ -313,25 +299,23 @@ class NuggetsConfig(Section):
 
     method: Literal["window", "search"] = Field(
         default="window",
-        description="from the relevant candidates, in windows; or by a search of all passages",
+        description="window: from the relevant candidates; search: from all passages",
     )
     start: Annotated[Literal["none", "window"] | Path, BeforeValidator(_start)] = Field(
-        default="none", description="what a search starts from: none, window, or a nugget bank"
+        default="none", description="start of a search: none, window, or a nugget bank"
     )
 
-    min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
-    max_nuggets: Whole = Field(default=30, ge=1, le=1000, description="longest list while it grows")
+    min_grade: Whole = Field(default=1, ge=0, description="grade that a candidate needs; 0: all")
+    max_nuggets: Whole = Field(default=30, ge=1, le=1000, description="most nuggets while it grows")
     keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
-    fill: bool = Field(
-        default=False, description="make nuggets of the topics that the given bank lacks"
-    )
+    fill: bool = Field(default=False, description="make nuggets for topics without a bank")
 
 
 class SupportConfig(Section):
     """The rule of arXiv:2504.15205 is `first`."""
 
     citations: Literal["first", "all"] | Annotated[Whole, Field(ge=1)] = Field(
-        default="first", description="citations of a sentence that are judged: first, all or k"
+        default="first", description="judged citations of a sentence: first, all or a number"
     )
 
 
@@ -339,25 +323,29 @@ class GroundednessConfig(Section):
     """What of an answer is held against its context, and what that context is."""
 
     unit: Literal["sentences", "claims"] = Field(
-        default="sentences", description="claims: those that a model splits the answer into"
+        default="sentences",
+        description="judge sentences, or claims that a model finds in the answer",
     )
     contexts: Literal["answers", "candidates"] = Field(
         default="answers",
-        description="the passages that an answer names (references, contexts), or the candidates "
-        "of its topic",
+        description="judge against passages of the answers, or the candidates of the topic",
     )
     context_words: Whole = Field(
-        default=3000, ge=1, description="words of a context in one call, at most"
+        default=3000, ge=1, description="most words of a context in one call"
     )
 
 
 class KeyPointsConfig(Section):
     """The numbers of arXiv:2410.23000, and what may differ."""
 
-    rounds: Whole = Field(default=2, ge=1, le=10, description="readings of a document, at most")
-    threshold: float = Field(default=0.7, ge=0, le=1, description="score of a point that is kept")
+    rounds: Whole = Field(
+        default=2, ge=1, le=10, description="most calls for a window of a document"
+    )
+    threshold: float = Field(
+        default=0.7, ge=0, le=1, description="score from which a key point is kept"
+    )
     samples: Whole = Field(
-        default=5, ge=1, le=100, description="of the filter, without log-probabilities"
+        default=5, ge=1, le=100, description="replies of the filter without log-probabilities"
     )
     precision: bool | Literal["documents"] = Field(
         default=True,
@@ -373,7 +361,7 @@ class ItemsConfig(Section):
     )
     fields: dict[str, str] = Field(
         default_factory=dict,
-        description="INPUT=NAME, where items name an input of the judge, or id, otherwise",
+        description="INPUT=NAME, if items have another name for an input or id",
     )
 
     @property
@@ -391,62 +379,55 @@ class ItemsConfig(Section):
 class RunSection(Section):
     """Where results go and what a run may spend. `out` is relative to the working directory."""
 
-    out: Annotated[Writable, _OUTPUT] = Field(
-        default=Path("results"), description="folder that what is made is written to"
-    )
+    out: Annotated[Writable, _OUTPUT] = Field(default=Path("results"), description="results folder")
     force: Annotated[bool, _OUTPUT] = Field(
-        default=False, description="replace the results of another run in that folder"
+        default=False, description="replace the results of another run"
     )
     concurrency: Whole = Field(
-        default=32, ge=1, le=100_000, description="judgements under way at once"
+        default=32, ge=1, le=100_000, description="judgements under way, over all models"
     )
     max_cost: Annotated[float | None, _SPENDING] = Field(
-        default=None, gt=0, description="dollars to spend at most"
+        default=None, gt=0, description="most dollars to spend"
     )
     max_calls: Annotated[Whole | None, _SPENDING] = Field(
-        default=None, ge=1, description="requests to send at most"
+        default=None, ge=1, description="most requests to send"
     )
     max_tokens: Annotated[Whole | None, _SPENDING] = Field(
-        default=None, ge=1, description="tokens to use at most"
+        default=None, ge=1, description="most tokens to use"
     )
     explain: Annotated[bool, _OUTPUT] = Field(
-        default=False, description="have judges of items quote and give reasons for their labels"
+        default=False, description="ask for quotes and reasons"
     )
     explainer: str | None = Field(
         default=None,
-        description="a name under models:, who quotes and gives reasons for labels of a decision "
-        "model",
+        description="model for quotes and reasons of a decision model, a name under models:",
     )
     limit: Annotated[Whole | None, _SPENDING] = Field(
-        default=None, ge=1, description="take the first topics only (without topics: items)"
+        default=None, ge=1, description="judge the first N topics or items"
     )
     offline: Annotated[bool, _SPENDING] = Field(
         default=False, description="answer from the reply cache alone"
     )
     cache: Annotated[bool | Writable, _SPENDING] = Field(
-        default=True, description="keep replies; or the folder to keep them in"
+        default=True, description="keep replies; or their folder"
     )
     allow_missing: Annotated[float, BeforeValidator(as_share), _OUTPUT] = Field(
-        default=0.0, ge=0, le=1, description="share of unjudged that is still complete, e.g. 2%"
+        default=0.0, ge=0, le=1, description="unjudged share that still counts as complete, e.g. 2%"
     )
     executor: Annotated[ExecutorName, _WORKERS] = Field(
         default="local",
-        description="who asks: this process, batches of the provider, or workers of a plugin",
+        description="who asks: this process, batches of the provider, or Ray workers",
     )
     batch: BatchConfig = Field(
         default=BatchConfig(), description="how requests are gathered into batches"
     )
     address: Annotated[str, _WORKERS] = Field(
-        default="local",
-        description="of the cluster: local starts one here, auto, HOST:PORT",
+        default="local", description="Ray cluster: local (starts one), auto, HOST:PORT"
     )
     workers: Annotated[Whole | None, _WORKERS] = Field(
-        default=None,
-        ge=1,
-        le=100_000,
-        description="processes that ask; else as many as the cluster has room for",
+        default=None, ge=1, le=100_000, description="Ray workers; default: as many as fit"
     )
-    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a worker takes")
+    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs of a worker")
 
     @property
     def asks_elsewhere(self) -> bool:
@@ -458,14 +439,14 @@ class _Config(Section):
     """A whole config file."""
 
     program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = Field(
-        default=(), description="what is judged: one or more, on one load of the data"
+        default=(), description="tasks: one, a list, or names joined by commas; items runs alone"
     )
     data: DataConfig = DataConfig()
     models: dict[str, ModelConfig] = Field(
-        default_factory=dict, description="who answers, by names of your choice"
+        default_factory=dict, description="models, by names of your choice"
     )
     judges: dict[JudgeName, JudgeConfig] = Field(
-        default_factory=dict, description="what of a judge differs from its defaults"
+        default_factory=dict, description="settings of judges"
     )
     nuggets: NuggetsConfig = NuggetsConfig()
     nugget_search: NuggetSearchConfig = NuggetSearchConfig()
@@ -475,9 +456,9 @@ class _Config(Section):
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     groundedness: GroundednessConfig = GroundednessConfig()
-    retrieve: Pipeline = Field(default=(), description="steps that find contexts")
+    retrieve: Pipeline = Field(default=(), description="one pipeline that finds contexts")
     pipelines: dict[str, Pipeline] = Field(
-        default_factory=dict, description="several of them, by the names of their runs"
+        default_factory=dict, description="several pipelines, by name of run"
     )
     generate: GenerateConfig = GenerateConfig()
     items: ItemsConfig = ItemsConfig()
