@@ -48,7 +48,8 @@ CASES = {
     "gate": ["gate demo --min V_strict=0.4 --baseline other",
              "gate demo --min support_precision=0.1 --certificate cert.json --advisory"],
     "init": ["init NEW"],
-    "score": ["score demo", "score demo --spread", "score rubric --by category", "score demo --measures all",
+    "score": ["score demo", "score demo --spread", "score rubric --by category",
+              "score demo --measures all",
               f"score {DEMO}/labels/nuggets.jsonl --counts run_id",
               f"score demo --labels {DEMO}/labels/support.jsonl --half-width 0.05"],
     "cascade fit": [f"cascade fit {DEMO}/labels/support.jsonl demo --to-people --share 0.25 "
