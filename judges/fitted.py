@@ -60,6 +60,12 @@ class JudgeFile(Row):
         if correction is not None and n_labels not in (None, len(correction.labels or self.scale)):
             labels = ", ".join(self.scale)
             raise ValueError(f"correction: it is for {n_labels} labels, the scale is {labels}")
+        weights = correction.weights if correction is not None else None
+        for name in weights or ():
+            if name not in self.scale:
+                raise ValueError(
+                    f"correction: a weight of {name!r}, wanted {', '.join(self.scale)}"
+                )
         return self
 
     def check(self, judge: str, version: str, scale: Sequence[str], model: str) -> None:
@@ -187,6 +193,8 @@ class Correction(Row):
             topic than on average. Other topics: 0.
         spread: the standard deviation of the shifts over topics, for new topics.
         labels: the k labels, worst to best, if they are not those of the judge.
+        weights: of labels without an order: each probability is multiplied by the weight of its
+            label, and the largest product decides. A label without a weight has 1.
     """
 
     cuts: tuple[Finite, ...] | None = Field(default=None, min_length=1)
@@ -195,9 +203,12 @@ class Correction(Row):
     topics: dict[str, Finite] = Field(default_factory=dict)
     spread: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     labels: tuple[str, ...] | None = Field(default=None, min_length=2)
+    weights: dict[str, Weight] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.weights is not None and (self.cuts is not None or self.curve is not None):
+            raise ValueError("weights: wanted of labels without an order, which have no cuts")
         _ascending("cuts", self.cuts or ())
         counts = {
             "cuts": len(self.cuts) + 1 if self.cuts is not None else None,
@@ -240,6 +251,8 @@ class Correction(Row):
         Returns: the label; with a curve also the probabilities, and as score their mean position.
         Raises: ValueError if the correction is for another number of labels.
         """
+        if self.weights is not None and verdict.probabilities is not None:
+            return verdict._replace(label=_weigh(verdict, self.weights))
         if self.cuts is None and self.curve is None:
             return verdict
         labels = self.labels or tuple(scale)
@@ -260,6 +273,12 @@ class Correction(Row):
         chances = [high - low for high, low in pairwise([1.0, *reached, 0.0])]
         expected = min(1.0, math.fsum(reached) / len(reached))
         return Verdict(label, expected, dict(zip(labels, chances, strict=True)))
+
+
+def _weigh(verdict: Verdict, weights: Mapping[str, float]) -> str:
+    """The label with the largest weighted probability; of equal ones that of the judge."""
+    shares = {n: p * weights.get(n, 1.0) for n, p in (verdict.probabilities or {}).items()}
+    return max(shares, key=lambda name: (shares[name], name == verdict.label))
 
 
 def _pick(labels: Sequence[str], cuts: Sequence[float], position: float) -> str:

@@ -132,9 +132,14 @@ class ItemJudge(ExplainingJudge):
             )
         return verdicts
 
+    @property
+    def _is_asked_apart(self) -> bool:
+        """Whether the items of a call are questions of their own, as to a decision model."""
+        return self.backend is not None and self.backend.config.gives_labels_alone
+
     def _answers_apart(self, error: JudgeError) -> bool:
         config = self.backend.config if self.backend is not None else None
-        if config is None or not config.gives_labels_alone:
+        if config is None or not self._is_asked_apart:
             return False
         of_one = (Reason.ERROR,) if config.recorded_judge else (Reason.REFUSED,)
         return error.reason in (*of_one, Reason.UNPARSEABLE)
@@ -243,7 +248,7 @@ class ItemJudge(ExplainingJudge):
             scale=self.scale,
             model=self.model_name,
             logprobs=self.has_logprobs,
-            window=self.window,
+            window=None if self._is_asked_apart else self.window,
             prompts=dict(self.fitted_prompts),
             correction=self.correction,
             fitted_on=tuple(sorted(self.fitted_on)),
