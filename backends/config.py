@@ -322,6 +322,8 @@ class ModelConfig(BaseModel):
         """What a cached reply is filed under; two servers never share one unless told to."""
         if self.way == "vllm":
             return self.endpoint or _engine_id(self.vllm)
+        if self.recorded_judge:
+            return self.endpoint or self.way
         return self.endpoint or self.base_url or f"{self.way}:{self.model.split('/')[0]}"
 
     @property

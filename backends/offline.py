@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import orjson
 
 from ..records.judgements import Provenance, Reason
-from ..records.kinds import Cell
+from ..records.kinds import Cell, key_fields
 from ..records.reading.lines import is_json, json_lines
 from ..records.reading.problems import InputError, Problems
 from .budget import Budget
@@ -128,6 +128,11 @@ class RecordedLabels:
         self._where = Provenance(model=config.model, finish_reason="stop")
         self._names, self._labels = _read_recorded_labels(config)
 
+    @property
+    def n_labels(self) -> int:
+        """How many items have a label."""
+        return len(self._labels)
+
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend.ask. Raises: JudgeError for an item without a recorded label."""
         output, source = _find_label_field(prompt)
@@ -155,7 +160,7 @@ class RecordedLabels:
         return found.pop()
 
     def _look_up(self, ids: Mapping[str, Any]) -> str:
-        path = self.config.recording
+        path, ids = self.config.recording, _rename_ids(ids, self._names)
         if {*ids} != {*self._names}:
             theirs, ours = (", ".join(names) for names in (self._names, ids))
             what = f"{path} names items by {theirs}, this run by {ours}"
@@ -197,6 +202,19 @@ def _read_recorded_labels(config: ModelConfig) -> tuple[tuple[str, ...], dict[Ce
         return tuple(file.key_names), dict(file.cells)
     votes = ((cell, by_member.get(judge)) for cell, by_member in file.votes.items())
     return tuple(file.key_names), {cell: label for cell, label in votes if label is not None}
+
+
+def _rename_ids(ids: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    """The ids of an item, those of a task under the names that label files have for them.
+
+    A task calls some ids by names of its own, in the order of a label file: `sentence`, `citation`.
+    """
+    own = [name for name in ids if name not in key_fields()]
+    lacking = [name for name in names if name not in ids]
+    if len(own) != len(lacking):
+        return ids
+    renamed = dict(zip(own, lacking, strict=True))
+    return {renamed.get(name, name): value for name, value in ids.items()}
 
 
 def _find_label_field(prompt: Prompt) -> tuple[str, str | None]:

@@ -12,6 +12,7 @@ from ...backends import open_backend
 from ...backends.config import ModelConfig
 from ...backends.errors import EndpointFailed, EndpointRefused, EndpointUnusable, JudgeError
 from ...backends.loop import run_sync
+from ...backends.offline import RecordedLabels
 from ...judges import SupportJudge, Verdict
 from ...programs.config.sections import Config
 from ...programs.engine.judge_set import find_obstacles
@@ -33,7 +34,8 @@ PASSAGE = "After nine years of work the bridge was opened to traffic in March 19
 class Report:
     """What was found. `settings` of the model's entry would make it usable.
 
-    `unusable`: it gave no reply, whatever the settings.
+    `unusable`: it gave no reply, whatever the settings. `n_recorded`: labels that a recorded judge
+    answers with; None: it is none.
     """
 
     alias: str
@@ -50,6 +52,7 @@ class Report:
     completion_tokens: int = 0
     cost: float | None = None
     requests: int = 0
+    n_recorded: int | None = None
     trouble: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -62,7 +65,8 @@ class Report:
     @property
     def is_ready(self) -> bool:
         """Whether the model works with the settings it has."""
-        return self.answers and not self.settings and not self.trouble
+        answers = self.answers or bool(self.n_recorded)
+        return answers and not self.settings and not self.trouble
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -94,6 +98,8 @@ class Report:
 
     def _notes(self, as_flags: bool) -> list[str]:
         notes = [*self.trouble]
+        if self.n_recorded is not None:
+            notes.append(f"{self.n_recorded:,} recorded labels")
         if self.settings and as_flags:
             notes.append("Ready with these flags:")
             notes += [f"  --set {line.replace(': ', '=', 1)}" for line in self.advice]
@@ -126,6 +132,9 @@ def examine(alias: str, model: ModelConfig) -> Report:
     Raises: EndpointUnusable when it fails whatever the settings are.
     """
     report = Report(alias, model.model, model.endpoint_id)
+    if model.recorded_judge:
+        report.n_recorded = RecordedLabels(model).n_labels
+        return report
     try:
         changes = _settings_taken(model, report)
     except JudgeError as error:

@@ -1,5 +1,7 @@
 """Published labels answer in the place of their judge: as they were given, or not at all."""
 
+from pathlib import Path
+
 import pytest
 from json_lines import read_rows, write_rows
 
@@ -9,6 +11,7 @@ from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError
 
+ROOT = Path(__file__).resolve().parents[2]
 ASKED = {"question": "what makes tides", "answer": "The moon makes them. Kelp grows."}
 NUGGETS = ("moon makes tides", "kelp grows", "sun is far")
 VOTES = (
@@ -108,6 +111,20 @@ def test_grades_of_passages_are_read_from_qrels(tmp_path):
     given = {"items.judge": "relevance", "data.items": tmp_path / "items.jsonl"}
     result = nj.run(program="items", model=model, out=tmp_path / "out", **given)
     assert labels(result) == ["3", "0"]
+
+
+@pytest.mark.parametrize(
+    ("task", "file"), [("nuggets", "assignments.jsonl"), ("support", "support.jsonl")]
+)
+def test_a_task_has_the_scores_of_the_results_that_were_recorded(tmp_path, task, file):
+    """Each under the ids that the task itself uses, in windows and alone."""
+    demo = ROOT / "examples" / "demo" / "judge.yaml"
+    given = {"program": task, "run.cache": False}
+    first = nj.run(load_config(demo, {**given, "run.out": tmp_path / "first"}))
+    model = {"model": "recorded:old", "recording": str(first.folder / file)}
+    again = nj.run(load_config(demo, {**given, "run.out": tmp_path / "x", "models.default": model}))
+    assert again.is_complete
+    assert again.scores == first.scores
 
 
 def test_it_answers_nothing_that_was_not_asked_of_it(tmp_path):

@@ -334,6 +334,7 @@ def test_recorded_judges_stand_beside_the_model_on_the_items_that_they_judged(st
         1.0,
         "partial",
     )
+    assert (every["rarest_recall"], full["worst_recall"]) == (1.0, 1.0)
     full, _, every = by_name["kind"]  # says yes to all, so it is as good as chance
     assert (full["kappa"]["value"], full["worst_recall"], full["yes"]) == (0.0, 0.0, 1.0)
     # 5 of 8 alike; 4 and 5 of 8 yes, so 1/2 by chance: (5/8 - 1/2) / (1 - 1/2).

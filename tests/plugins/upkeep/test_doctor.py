@@ -33,6 +33,15 @@ def test_a_model_that_answers_is_ready_with_its_tokens_and_cost():
     assert report.cost > 0
 
 
+def test_a_recorded_judge_is_ready_with_its_labels(tmp_path):
+    rows = "".join(f'{{"topic_id": "t{i}", "votes": {{"a": "full"}}}}\n' for i in range(3))
+    (tmp_path / "r.jsonl").write_text(rows.replace("votes", 'label": "full", "votes'))
+    report = examine("m", ModelConfig(model="recorded:a", recording=tmp_path / "r.jsonl"))
+    assert (report.is_ready, report.requests) == (True, 0)
+    assert "recorded:a at recorded: ready" in render(report.as_view())
+    assert "3 recorded labels" in render(report.as_view())
+
+
 def test_without_a_price_the_cost_is_unknown():
     with MockServer(brain=full) as server:
         report = examine("m", model_at(server))
