@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ from ...cli.stopping import (
     INCOMPLETE,
     exit_unless,
     is_whole,
+    list_problems,
     report_end,
     run_until_stopped,
 )
@@ -34,8 +35,10 @@ SETTINGS = "run.limit run.max_cost run.out"
 @settings(SETTINGS)
 def crux(
     given: ParsedSettings,
-    summaries: File,
+    summaries: ExistingPath,
     *,
+    select: Literal["spread", "tau"] | None = None,
+    keep: int = 10,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -46,15 +49,25 @@ def crux(
     datasheet. The cost is printed first.
 
     Example: judge build crux summaries.jsonl --model openai/gpt-4o --out collection --max-cost 5
+    Then: judge build crux results/coverage --select spread --keep 8 --out selected
 
     Exit: 0 complete, 2 usage or input, 3 a topic was left out, ratings are missing or a limit
     was reached, 130 interrupted, 143 terminated, 70 an error of this program.
 
     Args:
-        summaries: JSONL: id, documents (a list), summary.
+        summaries: JSONL: id, documents (a list), summary; or, to select, a results folder of
+            `judge run coverage`.
+        select: Keep the questions that discriminate between the runs of the folder: by the spread
+            of their answers, or by their tau-b with coverage by the other questions.
+        keep: Questions to keep of each topic.
     """
     from .crux import build_crux, plan_build, reference_coverage, statistics_table
 
+    if select is not None:
+        _select(given, summaries, select, keep, dry_run=dry_run, as_json=as_json)
+        return
+    if summaries.is_dir():
+        raise typer.BadParameter(f"{summaries} is a folder: name summaries, or --select")
     config = given.config()
     if print_plan(plan_build(summaries, config), dry_run=dry_run, as_json=as_json):
         return
@@ -127,6 +140,40 @@ def long2rag(
     _report(manifest, config, [note])
     print_table([statistics], statistics_table(statistics), as_json=as_json)
     exit_unless(_is_complete(manifest, config))
+
+
+def _select(
+    given: ParsedSettings,
+    results: Path,
+    by: Literal["spread", "tau"],
+    keep: int,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    from ...records.reading.problems import Problems
+    from .selection import MIN_RUNS, choices_table, select_questions
+
+    others = [name for name in given.spelled if name != "run.out"]
+    if dry_run or others or given.sets or given.model or given.path:
+        raise typer.BadParameter("--select goes with the folder, --keep, --out and --json alone")
+    if (out := given.flags.get("run.out")) is None:
+        raise typer.BadParameter("--select: name the folder to write to (--out)")
+    if not results.is_dir():
+        raise typer.BadParameter(
+            f"--select: {results} is no folder, name one of judge run coverage"
+        )
+    if keep < 1:
+        raise typer.BadParameter(f"--keep {keep}: wanted 1 or more")
+    problems = Problems()
+    checks = select_questions(results, by, keep, Path(out), problems)
+    list_problems(problems)
+    write_note(f"Questions: {Path(out) / 'questions.jsonl'} (data.questions)\n")
+    note = "Half of the runs choose, the other half is measured; the mean of both ways.\n"
+    if not checks:
+        write_note(f"Under {MIN_RUNS} runs, so the choice is not measured.\n")
+        return
+    print_table([vars(check) for check in checks], choices_table(checks), note, as_json=as_json)
 
 
 def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
