@@ -127,7 +127,8 @@ class Explained(Several):
             ], ()
         both = zip(verdicts, keys, items, strict=True)
         explained = [writer.add_explanation(each, reply, key, item) for each, key, item in both]
-        return explained, (reply.provenance,)
+        call = reply.provenance
+        return explained, (call._replace(model=f"{EXPLAINER}: {call.model}"),)
 
 
 def _with_labels(judge: ItemJudge) -> ItemJudge:

@@ -5,11 +5,12 @@ import litellm.types.decisions as wire
 import pytest
 from dspy.experimental import Choice, Score
 from mock_decisions import DecisionServer
+from mock_server import MockServer, input_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.judges import CustomJudge, GroundednessJudge, NuggetAssigner
+from nuggetjudge.judges import CustomJudge, Explained, GroundednessJudge, NuggetAssigner
 from nuggetjudge.judges.custom import CustomJudgeDefinition
 from nuggetjudge.records.judgements import Unjudged
 
@@ -205,3 +206,25 @@ def test_a_lie_costs_one_item_where_labels_are_measured_too():
         judge = NuggetAssigner(config(server))
         outcomes = run_sync(judge_items(judge, [Item(i) for i in range(5)]))
     assert [i for i, (verdict, _) in enumerate(outcomes) if isinstance(verdict, Unjudged)] == [2]
+
+
+def test_a_second_model_explains_windows_of_its_own_and_each_label_gets_its_own_reason():
+    def give_reasons(body):
+        asked = input_of(body)
+        labels, facts = asked["verdicts"], asked["nuggets"]
+        reasons = {key: f"{labels[key]}: {facts[key]}" for key in facts}
+        return {"reasoning": reasons, "answer_quotes": {key: ["Wind"] for key in facts}}
+
+    nuggets = [f"fact {i}" for i in range(13)]
+    with DecisionServer() as server, MockServer(give_reasons) as chat:
+        writer = NuggetAssigner(ModelConfig(model="hosted_vllm/mock", api_base=chat.base_url))
+        first = NuggetAssigner(config(server), window=128)
+        judge = Explained(first, writer, evidence=True, reasoning=True)
+        items = [{"question": "q", "answer": "Wind.", "nugget": text} for text in nuggets]
+        verdicts, calls = run_sync(judge.judge_items(items))
+        asked = [len(input_of(request.body)["nuggets"]) for request in chat.requests]
+    assert (len(server.requests), asked) == (1, [10, 3])
+    assert [call.model for call in calls] == ["decider", *["explainer: mock"] * 2]
+    for verdict, nugget in zip(verdicts, nuggets, strict=True):
+        assert verdict.rationale == f"{verdict.label}: {nugget}"
+        assert (verdict.is_quoted, sum(verdict.probabilities.values())) == (True, pytest.approx(1))
