@@ -104,8 +104,9 @@ def test_results_of_deepeval(tmp_path, monkeypatch):
     assert_is_half(nj.check(path))
 
 
-def test_traces_of_mlflow(tmp_path):
+def test_traces_of_mlflow(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow")
+    monkeypatch.chdir(tmp_path)  # MLflow writes its artefacts to the current folder
     from mlflow.entities import AssessmentSource, AssessmentSourceType
 
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/ml.db")
