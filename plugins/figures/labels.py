@@ -30,10 +30,11 @@ def draw_labels(results: Sequence[Path], problems: Problems, width: float) -> tu
     given: dict[str, list[str]] = {}
     scale: tuple[str, ...] = ()
     for path in results:
-        kind = kind_of_folder(path) if path.is_dir() else ""
+        kind, found = kind_of_folder(path) if path.is_dir() else "", Problems()
         file = read_labels(
-            find_judged_file(path, kind), problems, scale=find_file_scale(path, kind=kind or None)
+            find_judged_file(path, kind), found, scale=find_file_scale(path, kind=kind or None)
         )
+        problems.rows += [row for row in found.rows if row.kind != "no_majority"]  # each one counts
         scale = join_scales(scale, file.scale) if scale else file.scale
         judge = name_judges(Result(path).judged_by) if path.is_dir() else ""
         of_file: dict[str, list[str]] = {}

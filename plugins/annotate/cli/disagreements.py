@@ -43,7 +43,7 @@ def disagreements(
         drawn = read_study(human, problems)
         rows = compare_disagreements(drawn, {"resamples": resamples, "level": level})
         written = write_labels(drawn, human)
-        output.print(rows, lambda _: make_view(drawn, rows))
+        output.print(rows, lambda _: make_view(drawn, rows, level))
         list_problems(problems)
         write_note(f"All labels: {written}\n")
         return

@@ -10,10 +10,11 @@ from typing import Any
 import orjson
 
 from ....metrics import agreement
-from ....metrics.inference import Draws
+from ....metrics.inference import LEVEL, Draws
 from ....metrics.label_agreement import agreement_intervals
 from ....programs.analysis.agree_labels import get_topics, join_scales
 from ....programs.analysis.tables.leaderboards import name_judges
+from ....programs.analysis.tables.words import name_level
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import find_judged_file
 from ....programs.scoring.result import Result
@@ -122,7 +123,7 @@ def write_labels(drawn: Drawn, folder: Path) -> Path:
     """Write every judge's label of every item as one file, which judge agree and figure read."""
     rows = [
         {**dict(zip(drawn.study.key_names, cell, strict=True)), "annotator": name,
-         "label": by[cell], "condition": condition}
+         "label": by[cell], "people_condition": condition}
         for cell, condition in drawn.conditions.items()
         for name, by in drawn.labels.items()
         if cell in by
@@ -173,27 +174,25 @@ def count_shares(drawn: Drawn) -> list[dict[str, Any]]:
     return rows
 
 
-def make_view(drawn: Drawn, rows: Sequence[Mapping[str, Any]]) -> View:
+def make_view(drawn: Drawn, rows: Sequence[Mapping[str, Any]], level: float = LEVEL) -> View:
     """Agreement of each judge who saw no label with both sides, and the labels that all gave."""
     study = drawn.study
     judge = study.judge or "judge"
     columns = [
-        Column("judge", Kind.NAME, "judge"),
+        Column("judge", Kind.NAME),
         Column("condition", Kind.NAME),
         Column("n", Kind.COUNT),
-        Column("equal_people", Kind.SHARE, "= people"),
-        Column("equal_judge", Kind.SHARE, "= judge"),
-        Column("equal_neither", Kind.SHARE, "= neither", optional=1),
-        Column("kappa_people", Kind.SHARE, "kappa people"),
-        Column("interval_people", Kind.INTERVAL, "95% interval", optional=3, is_signed=True),
-        Column("kappa_judge", Kind.SHARE, "kappa judge"),
-        Column("interval_judge", Kind.INTERVAL, "95% interval", optional=3, is_signed=True),
+        Column("side", Kind.NAME, "against"),
+        Column("equal", Kind.SHARE),
+        Column("kappa", Kind.SHARE),
+        Column("interval", Kind.INTERVAL, name_level(level)),
     ]
     agreed = [
-        Row([row["judge"], row["condition"], row["n"], row["equal_people"], row["equal_judge"],
-             row["equal_neither"], *_estimate(row["kappa_people"]), *_estimate(row["kappa_judge"])])
+        Row([*about, side, row[f"equal_{side}"], *_estimate(row[f"kappa_{side}"])])
         for row in rows
-    ]  # fmt: skip
+        for about in [[row["judge"], row["condition"], row["n"]]]
+        for side in ("people", "judge")
+    ]
     shares = [Row([row["judge"], row["n"], *row["shares"].values()]) for row in count_shares(drawn)]
     n = len(drawn.conditions)
     title = f"{n:,} items where people and {judge} differ"
