@@ -39,7 +39,7 @@ def printed(folder: Path, command: str) -> str:
     ("page", "n"),
     [
         ("generate.md", 4),
-        ("protocols/making-collections.md", 5),
+        ("protocols/making-collections.md", 6),
         ("backends.md", 1),
         ("protocols/arena.md", 1),
     ],

@@ -142,6 +142,49 @@ def long2rag(
     exit_unless(_is_complete(manifest, config))
 
 
+@build.command(cls=Command)
+@settings(f"long2rag.conditions long2rag.condition_words {SETTINGS}")
+def conditions(
+    given: ParsedSettings,
+    topics: ExistingPath,
+    *,
+    documents: File,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write documents whole, cut, as snippets and as summaries: what does less text cost?
+
+    A run for each condition, for judge generate to write answers from, and the texts. Started
+    again, it goes on. The cost is printed first.
+
+    Example: judge build conditions topics.jsonl --documents docs.jsonl --out short
+    Then: judge generate --topics topics.jsonl --retrieval 'short/*.run' --passages
+    short/passages.jsonl --out answers
+
+    Exit: 0 complete, 2 usage or input, 3 a topic was left out or a limit was reached,
+    130 interrupted, 143 terminated, 70 an error of this program.
+
+    Args:
+        topics: Questions, TSV or JSONL.
+
+    Data:
+        documents: JSONL: topic_id, docid, text.
+    """
+    from .conditions import build_conditions, conditions_table, plan_conditions
+
+    config = given.config()
+    plan = plan_conditions(topics, documents, config)
+    if print_plan(plan, dry_run=dry_run, as_json=as_json):
+        return
+    manifest = run_until_stopped(
+        lambda: build_conditions(topics, documents, config), out=config.run.out
+    )
+    statistics = manifest["statistics"]
+    _report(manifest, config, [])
+    print_table([statistics], conditions_table(statistics), as_json=as_json)
+    exit_unless(_is_complete(manifest, config))
+
+
 def _select(
     given: ParsedSettings,
     results: Path,

@@ -20,3 +20,4 @@ DECONTEXTUALIZER = Kind(
 QUESTION_SCORER = Kind(f"{_JUDGES}:QuestionScorer")
 QUESTION_EVOLVER = Kind(f"{_JUDGES}:QuestionEvolver")
 MISSED_POINT = Kind(f"{__package__}.missed:MissedPointJudge", labels_items=True, says_why=True)
+DOCUMENT_SHORTENER = Kind(f"{__package__}.shortening:DocumentShortener")

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from ...programs.config.base import Section
+
+FORMS = ("snippet", "summary")  # of a document; a number is characters
+
+
+def _check_conditions(value: str) -> str:
+    names = [name.strip() for name in value.split(",")]
+    for name in names:
+        if name not in FORMS and not (name.isascii() and name.isdecimal() and int(name) > 0):
+            raise ValueError(f"{name!r}, wanted snippet, summary or a number of characters above 0")
+    if len(set(names)) < len(names):
+        raise ValueError("wanted each once")
+    return ",".join(names)
 
 
 class Long2RagConfig(Section):
@@ -19,3 +33,15 @@ class Long2RagConfig(Section):
         le=20,
         description="new questions of each seed in depth, and as many in width; at most 20",
     )
+    conditions: Annotated[str, AfterValidator(_check_conditions)] = Field(
+        default="512,1024,2048,snippet,summary",
+        description="of documents, beside the whole ones: numbers cut them after so many "
+        "characters; snippet, summary",
+    )
+    condition_words: int = Field(
+        default=100, ge=1, le=1000, description="most words of a snippet, and of a summary"
+    )
+
+    def list_conditions(self) -> list[str]:
+        """The conditions by name."""
+        return self.conditions.split(",")

@@ -58,6 +58,8 @@ CASES = {
     "watch": [f"watch {DEMO}/judge.yaml --out NEW"],
     "build crux": ["build crux examples/summaries/summaries.jsonl --out NEW"],
     "build long2rag": ["build long2rag examples/long2rag/seeds.jsonl --out NEW"],
+    "build conditions": ["build conditions examples/long2rag/seeds.jsonl --documents "
+                         "examples/long2rag/documents.jsonl --limit 1 --out NEW"],
     "index": [f"index --passages {DEMO}/passages.jsonl --segments 3,2 --out NEW"],
     "retrieve": [f"retrieve --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl "
                  "--pipeline 'bm25 5' --out NEW.run"],

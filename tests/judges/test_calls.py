@@ -295,7 +295,7 @@ def test_every_judge_names_the_reason(case, model_server, fault, reason):
 WRITERS = (
     "nuggetizer", "query_writer", "subquestion_generator", "request_writer", "decontextualizer",
     "keypoint_extractor", "keypoint_merger", "claim_extractor", "nugget_proposer", "gap_writer",
-    "question_evolver", "answer_writer", "answer_writer_unaided",
+    "question_evolver", "answer_writer", "answer_writer_unaided", "document_shortener",
 )  # fmt: skip
 WINDOWED = {"question": "q", "nuggets": ["wind", "deck"]}
 

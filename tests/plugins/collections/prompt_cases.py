@@ -1,6 +1,6 @@
 """What the judges here are asked in the tests of prompts (tests/judges)."""
 
-from nuggetjudge.plugins.collections import judges, lexical, missed
+from nuggetjudge.plugins.collections import judges, lexical, missed, shortening
 
 
 def cases(case, question, answer, sentence):
@@ -10,6 +10,11 @@ def cases(case, question, answer, sentence):
     yield case("decontextualizer", judges.Decontextualizer, asked, "passages", "rewrite")
     asked = {"response": answer, "key_point": sentence}
     yield case("missed_point_judge", missed.MissedPointJudge, asked, "verdict", "judge")
+    for way in ("snippet", "summary"):
+        asked = {"question": question, "document": REPORT, "way": way, "words": 20}
+        yield case(
+            "document_shortener", shortening.DocumentShortener, asked, "text", way, {"words": 20}
+        )
     asked = {"question": question}
     yield case("question_scorer", judges.QuestionScorer, asked, "scores", "score")
     for way, group in (("depth", {"domain": "engineering"}), ("width", {"category": "why"})):
@@ -29,6 +34,9 @@ def baseline_of(system, asked):
         return lexical.score_question
     if '"incomplete"' in system:
         return missed.judge_missed_point
+    if "words" in asked and "document" in asked:
+        is_snippet = "contiguous" in system
+        return shortening.take_snippet if is_snippet else shortening.summarize_document
     if "domain" in asked:
         is_deep = "more complex" in system
         return lexical.deepen_question if is_deep else lexical.widen_question
