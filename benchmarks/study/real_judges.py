@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -29,16 +30,18 @@ import numpy as np
 
 import nuggetjudge as nj
 from nuggetjudge.calibration.cascades import curve, get_confidences
-from nuggetjudge.calibration.fits import fit_topics
+from nuggetjudge.calibration.fits import add_topics, fit_topics
 from nuggetjudge.calibration.juries import make_jury_report
 from nuggetjudge.calibration.stored import read_stored
+from nuggetjudge.metrics.inference import SIGNED_DIFFERENCE, jackknife_interval
+from nuggetjudge.metrics.label_coefficients import cohen_kappa
 from nuggetjudge.metrics.ppi import Moments, Sample, estimate, moments
 from nuggetjudge.metrics.rank_correlation import kendall_tau
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.views.numbers import MISSING, format_bounds, format_share
 
 from ..pages.corrected import draw
-from ..pages.topic import Scored, judge_by_few_labels, judge_by_other_topics
+from ..pages.topic import Scored, judge_by_other_topics
 from .__main__ import main as study
 from .sets import DL23, SUMMHAY, WICE, Item, JudgedSet
 
@@ -180,17 +183,40 @@ def few_labels_rows(judged: Judged) -> Iterator[list[str]]:
     topics = np.array([item.ids["topic_id"] for item in items])
     for name, scores in shown.items():
         whole = Scored(scores, truth, topics)
-        fitted = {}
-        for topic in np.unique(topics):
-            rest = whole.at(topics != topic)
-            fitted[topic] = fit_topics(rest.scores, rest.labels, rest.topics.tolist(), 2)
+        counts = _count_with_and_without(whole)  # draws, topics, both ways, people, judge
+        total = counts.sum(1, keepdims=True)
+        kappas = cohen_kappa(np.concatenate([total, total - counts], 1)).mean(0)  # all, less one
+        value, *without = kappas[:, 1] - kappas[:, 0]
+        moved = jackknife_interval(float(value), np.array(without), SIGNED_DIFFERENCE)
         cells = [name, format_share(judge_by_other_topics(whole))]
-        for n in (0, FEW):
-            draws = range(DRAWS if n else 1)
-            cells.append(
-                format_share(fmean(judge_by_few_labels(whole, fitted, n, i) for i in draws))
-            )
-        yield cells
+        cells += [format_share(float(kappa)) for kappa in kappas[0]]
+        yield [*cells, _bounded(asdict(moved), signed=True)]
+
+
+def _count_with_and_without(whole: Scored) -> np.ndarray:
+    """People's answers by the judge's on items that gave no label: fits of others, and FEW labels.
+
+    Returns: (draws, topics, 2, 2, 2) counts.
+    """
+    names = np.unique(whole.topics)
+    counts = np.zeros((DRAWS, len(names), 2, 2, 2))
+    for at, topic in enumerate(names):
+        rest = whole.at(whole.topics != topic)
+        fitted = fit_topics(rest.scores, rest.labels, rest.topics.tolist(), 2)
+        own = whole.at(whole.topics == topic)
+        for i in range(DRAWS):
+            order = np.random.default_rng([i, at]).permutation(len(own.labels))
+            few, others = own.at(order[:FEW]), own.at(order[FEW:])
+            moved = add_topics(fitted, few.scores, few.labels, few.topics.tolist())
+            for way, correction in enumerate((fitted, moved)):
+                assert correction.cuts is not None
+                yes = {
+                    score: correction.position(score, str(topic)) >= correction.cuts[0]
+                    for score in set(others.scores.tolist())
+                }
+                for label, score in zip(others.labels, others.scores.tolist(), strict=True):
+                    counts[i, at, way, label, int(yes[score])] += 1
+    return counts
 
 
 def corrected_rows(judged: Judged, seed: int = 0) -> Iterator[list[str]]:
@@ -299,6 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         columns = ("asked of Gemini 1.5 Pro", "share", "kappa", "quadratic kappa", "calls an item")
         _print_table(columns, cascade_rows(data / "summhay" / "pairs.jsonl"))
         columns = ("judge", "cut of other topics", "ordinal curve", f"with {FEW} labels a topic")
+        columns += ("difference",)
         _print_table(columns, few_labels_rows(summaries))
         columns = ("judge", "tau judged", "tau corrected", "tau labels alone", "bias")
         errors = ("error judged", "error corrected", "error labels alone")
