@@ -225,24 +225,32 @@ class KeyPointFilter(ItemJudge):
             if chances is not None:
                 score = chances["yes"]
             if score is not None:
-                verdict = self._by_threshold(score, self.method, chances)
+                verdict = self._by_threshold(score, self.method, topic_id, chances)
                 outside = reply.get_outside("verdict", None)
                 return [verdict._replace(outside_probability=outside)], calls[0]
         samples = (self._sample(i, items[0]) for i in range(self.samples))
         replies = await asyncio.gather(*samples)
         share = sum(reply.values["verdict"] == PointUse.YES for reply in replies) / self.samples
         calls += (reply.provenance for reply in replies)
-        return [self._by_threshold(share, "samples")], _together(calls)
+        return [self._by_threshold(share, "samples", topic_id)], _together(calls)
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the point is kept."""
         return reply._replace(values={"verdict": PointUse.YES}, scores={"verdict": 1.0})
 
     def _by_threshold(
-        self, score: float, method: Method, chances: dict[str, float] | None = None
+        self,
+        score: float,
+        method: Method,
+        topic_id: str | None,
+        chances: dict[str, float] | None = None,
     ) -> Verdict:
+        """The verdict by the threshold, or by the cut of a judge file in its place."""
         label = PointUse.YES if score >= self.threshold else PointUse.NO
-        return Verdict(label.value, score, chances, method=method)
+        verdict = Verdict(label.value, score, chances, method=method)
+        if self.correction is not None:
+            verdict = self.correction.verdict(verdict, self.scale, topic_id)._replace(method=method)
+        return verdict
 
     async def _sample(self, i: int, item: Mapping[str, str]) -> Reply:
         replicate = self.replicate * self.samples + i

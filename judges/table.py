@@ -149,6 +149,8 @@ BUILT_IN = {
     ),
     "keypoint_filter": _ours(
         "keypoints:KeyPointFilter",
+        labels_items=True,
+        says_why=False,
         options={"threshold": "keypoints.threshold", "samples": "keypoints.samples"},
         in_identity=("threshold", "samples"),
         spared_by=("keypoints",),

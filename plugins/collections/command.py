@@ -89,6 +89,7 @@ def long2rag(
     *,
     documents: File | None = None,
     verified: list[File] | None = None,
+    thresholds: bool = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -110,14 +111,17 @@ def long2rag(
     Data:
         documents: JSONL: topic_id, docid, text; without: questions.
         verified: A sheet that people filled in; may be repeated.
+        thresholds: With --verified: false positives by threshold of the key point filter.
     """
     from .long2rag import build_long2rag, plan_long2rag, statistics_table
 
     if verified:
         if documents is not None or dry_run or not given.is_empty:
             raise typer.BadParameter("--verified goes with the folder, --json alone")
-        _verify(topics, verified, as_json=as_json)
+        _verify(topics, verified, thresholds=thresholds, as_json=as_json)
         return
+    if thresholds:
+        raise typer.BadParameter("--thresholds goes with --verified")
     if topics.is_dir():
         raise typer.BadParameter(f"{topics} is a folder: name seed questions, or --verified")
     config = given.config()
@@ -219,7 +223,10 @@ def _select(
     print_table([vars(check) for check in checks], choices_table(checks), note, as_json=as_json)
 
 
-def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
+def _verify(folder: Path, sheets: list[Path], *, thresholds: bool, as_json: bool) -> None:
+    from ...views.printing import print_view
+    from ...views.table import View
+    from .thresholds import make_threshold_table
     from .verification import agreement_lines, retention_table
     from .verify_long2rag import verify_long2rag
 
@@ -227,7 +234,11 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")
     verification = verify_long2rag(folder, sheets)["statistics"]["verification"]
     agreed = "".join(f"{line}\n" for line in agreement_lines(verification))
-    print_table([verification], retention_table(verification), agreed, as_json=as_json)
+    if thresholds and not as_json:
+        lowest = verification["lowest_score"]
+        print_view(View(tables=[make_threshold_table(verification["thresholds"], lowest)]))
+    else:
+        print_table([verification], retention_table(verification), agreed, as_json=as_json)
     if n_open := verification["all"]["open"]:
         what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
         first = [" ".join(cell) for cell in verification["open_key_points"][:SHOWN]]

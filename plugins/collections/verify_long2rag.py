@@ -12,13 +12,15 @@ from ...programs.engine.making import DATASHEET, STATISTICS
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.results import MANIFEST, pretty
 from ...records.key_points import read_key_point_sets
-from ...records.kinds import LabelFile
+from ...records.kinds import Cell, LabelFile
 from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ...records.writing import rename, write_file
 from .long2rag import long2rag_datasheet
+from .thresholds import list_thresholds
 from .verification import (
+    KEY_POINT,
     KEY_POINTS,
     PROGRAM,
     REJECTED,
@@ -54,6 +56,15 @@ def verify_long2rag(folder: Path, sheets: Sequence[Path]) -> dict[str, Any]:
     labels = read_verification(sheets, known, problems)
     problems.raise_errors()
     manifest["statistics"]["verification"] = retention(labels, known, topics)
+    scores: dict[Cell, float] = {
+        (row["qid"], point["id"]): point["score"]
+        for row in _rows(before)
+        for point in row["key_points"]
+        if point.get("score") is not None
+    }
+    thresholds = list_thresholds(scores, labels[KEY_POINT])
+    lowest = {"lowest_score": min(scores.values(), default=None)}
+    manifest["statistics"]["verification"] |= {"thresholds": thresholds, **lowest}
     manifest["verified_with"] = {str(sheet): hash_file(sheet) for sheet in sheets}
     kept, rejected = _divide(before, labels)
     others = [row for row in _rows(folder / REJECTED) if row["why"] != BY_PEOPLE]
