@@ -41,6 +41,7 @@ TABLES = {  # page: what prints its tables
     "bm25.md": (bm25.main,),
     "fits.md": (calibration.main, topic.main),
     "contexts.md": (retrieval.main,),
+    "context-rankings.md": (retrieval.main,),
     "corrected-scores.md": (corrected.main, looks.main),
     "coverage.md": (crux.main,),
     "faults.md": (faults.main,),

@@ -1,4 +1,4 @@
-"""Do rerankers that look for coverage find it? The tables of docs/protocols/contexts.md.
+"""Do rerankers that look for coverage find it? docs/benchmarks/context-rankings.md.
 
     python -m benchmarks.pages.retrieval DATA [--cache FOLDER]
 
@@ -174,7 +174,7 @@ def scores(of: Collection, by_system: Mapping[str, ByTopic]) -> dict[str, Scores
 
 
 def against(base: str, by_system: Mapping[str, Scores]) -> dict[str, PairedTest]:
-    """System -> its coverage less that of `base`, topic by topic."""
+    """System -> its coverage minus that of `base`, topic by topic."""
     others = [system for system in by_system if system not in (base, ORACLE_CONTEXT)]
     topics = [topic for topic in by_system[base]["coverage"] if topic != "all"]
     values = {
@@ -218,7 +218,7 @@ def _print_scores(
 
 
 def _print_against(base: str, tests: Mapping[str, PairedTest]) -> None:
-    print(f"| Cov(Z) less that of {base} | difference | 95 % interval | p | p, Holm |", end="")
+    print(f"| Cov(Z) minus that of {base} | difference | 95 % interval | p | p, Holm |", end="")
     print(" better, equal, worse |\n|---|---:|---|---:|---:|---|")
     corrected = holm([test.p or 1.0 for test in tests.values()])
     for (system, test), p in zip(tests.items(), corrected, strict=True):

