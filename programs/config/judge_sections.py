@@ -444,7 +444,7 @@ def check_explainer(name: str | None, models: Mapping[str, Any]) -> None:
         raise ValueError(
             f"run.explainer: no model {name!r}; there is {', '.join(models) or 'none'}"
         )
-    if models[name].way in ("decision", "lexical"):
+    if models[name].gives_labels_alone or models[name].way == "lexical":
         raise ValueError(f"run.explainer: {name!r} writes no text; name a chat model")
 
 

@@ -501,14 +501,14 @@ class _Config(Section):
         aliases = dict.fromkeys(settings.model for settings in answering(self.judge(judge)))
         models = [(alias, self.model(alias)) for alias in aliases]
         explainer, section = self.run.explainer, self.judge(judge)
-        is_asked = section.says_why and any(model.way == "decision" for _, model in models)
+        is_asked = section.says_why and any(m.gives_labels_alone for _, m in models)
         if explainer is not None and is_asked and explainer not in aliases:
             models.append((explainer, self.model(explainer)))
         return models
 
     def has_explainer(self, judge: JudgeName) -> bool:
-        """Whether a decision model labels for the judge, and `run.explainer` says why."""
-        if self.run.explainer is None or self.get_model(judge)[1].way != "decision":
+        """Whether a model that writes nothing labels for it, and `run.explainer` says why."""
+        if self.run.explainer is None or not self.get_model(judge)[1].gives_labels_alone:
             return False
         return self.judge(judge).says_why
 

@@ -39,7 +39,7 @@ def list_obstacles(
     """
     found = []
     for name in dict.fromkeys(judges):
-        if any(model.way == "decision" for _, model in config.get_models(name)):
+        if any(model.gives_labels_alone for _, model in config.get_models(name)):
             found += list(_find(config, name, build(name)))[:1]
     return found
 
@@ -56,7 +56,7 @@ def raise_obstacles(found: Sequence[Obstacle]) -> None:
 def _find(config: Config, name: JudgeName, judge: Judge) -> Iterator[Obstacle]:
     section = config.judge(name)
     for one in _split(judge):
-        if one.backend is None or one.backend.config.way != "decision":
+        if one.backend is None or not one.backend.config.gives_labels_alone:
             continue
         for prompt in one.prompts().values():
             if not (what := find_obstacle(prompt)):

@@ -41,6 +41,14 @@ def write_state(tmp_path):
     return tmp_path / "state.json"
 
 
+def write_template(tmp_path):
+    text = (
+        "user: |\n  Does this passage support it? {passage}\n  {sentence}\nreply: {form: label}\n"
+    )
+    (tmp_path / "template.yaml").write_text(text)
+    return tmp_path / "template.yaml"
+
+
 # What is judged, with which settings, and each judge with what it wants and what to set.
 WANTED = {
     "nuggets are made": (
@@ -64,6 +72,10 @@ WANTED = {
         ["support"],
         {"judges.support.model": "chat", "judges.support.verify.when.labels": ["partial"]},
         [r"support writes text .*: judges\.support\.model"],
+    ),
+    "a prompt template": (
+        *(["support"], {"judges.support.prompt": write_template}),
+        [r"support asks by a prompt template: judges\.support\.model"],
     ),
     "worked examples": (
         *(["support"], {"judges.support.state": write_state}),
