@@ -6,8 +6,12 @@ import random
 import orjson
 import pytest
 from benchmarks.pages import bm25 as table
+from json_lines import write_rows
 
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.pipelines.retrieve import retrieve
+from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.records.relevance import read_trec_run
 from nuggetjudge.records.rows import Passage
 from nuggetjudge.retrieval import lucene_index as anserini
 from nuggetjudge.retrieval.lucene import Lucene, Rm3, Rocchio, build_lucene
@@ -259,3 +263,17 @@ def test_a_prebuilt_index_is_searched_where_pyserini_put_it(harbour, monkeypatch
     monkeypatch.setattr("pyserini.util.download_prebuilt_index", download)
     assert ids(Lucene("msmarco-v1-passage").search(["rain"], 10)[0]) == ["rain"]
     assert capsys.readouterr() == ("", "Downloading\n")
+
+
+def test_a_pipeline_has_the_feedback_that_its_step_names(index, passages, tmp_path):
+    write_rows(tmp_path / "passages.jsonl", [{"docid": p.id, "text": p.text} for p in passages])
+    (tmp_path / "topics.tsv").write_text("t\tword40 word41\n", encoding="utf-8")
+    given = {"data.topics": tmp_path / "topics.tsv", "data.passages": [tmp_path / "passages.jsonl"]}
+    found = []
+    for feedback in ({}, {"rocchio": True}):
+        out = tmp_path / f"{len(found)}.run"
+        steps = [{"lucene": {"hits": 30, **feedback}}]
+        retrieve(load_config(None, {**given, "retrieve": steps}), out)
+        found.append(list(read_trec_run(out, Problems())["t"].passage_ids))
+        assert found[-1] == ids(Lucene(index, **feedback).search(["word40 word41"], 30)[0])
+    assert found[0] != found[1]
