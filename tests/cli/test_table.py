@@ -56,7 +56,6 @@ gate out --min on:support_precision=0.4 | did you mean one
 gate out --min support_precision=0.4 --run tow | did you mean two
 gate out --min support_precision=0.4 --allow-missing 2 | wanted a share from 0 to 1
 gate out --min support_precision=0.4 --measure V | --baseline
-coverage out | out: no pools.jsonl in it, so it is no run of the coverage program
 jury voted.jsonl | no row has 'votes'
 jury {VOTES} --method vote | --method and --out: wanted both
 jury {VOTES} --method best --out x | --method best: wanted one of vote

@@ -1,7 +1,10 @@
 """`judge coverage`: the tables of the CRUX paper on results whose numbers are counted by hand."""
 
+import json
 from dataclasses import replace
+from itertools import combinations
 
+import ir_measures
 import pytest
 from json_lines import write_rows
 from scipy.stats import kendalltau, spearmanr
@@ -17,8 +20,12 @@ from nuggetjudge.plugins.figures.coverage.readings import (
     spread,
 )
 from nuggetjudge.plugins.figures.coverage.use import find_uses
+from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import CoverageConfig
-from nuggetjudge.programs.protocols.coverage.topic import CoverageData
+from nuggetjudge.programs.protocols.coverage.files import read_coverage
+from nuggetjudge.programs.protocols.coverage.topic import CoverageData, TopicView
+from nuggetjudge.programs.protocols.program import Folder
+from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import QuestionSet, ScoreRow, SubQuestion
 
@@ -164,6 +171,16 @@ def test_the_questions_that_a_report_does_not_use_are_listed(judge, run_coverage
     assert "did you mean three?" in ran.err
 
 
+def test_results_of_another_task_are_refused(judge, tiny):
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
+    assert (
+        judge("run", "support", *data, "--runs", tiny / "one.jsonl", "--model", "lexical").code == 0
+    )
+    ran = judge("coverage", "results")
+    assert (ran.code, ran.out) == (2, "")
+    assert "results: no pools.jsonl in it, so it is no run of the coverage program" in ran.err
+
+
 # Three questions, three passages of which a and b answer all; c repeats b and does not answer q2.
 RATED = {"t:a": (5, 0, 0), "t:b": (0, 5, 4), "t:c": (0, 4, 0)}
 REPORTS = {"found": (5, 5, 0), "oracle": (5, 5, 5), "alone": (0, 0, 3)}
@@ -196,6 +213,11 @@ def test_the_bounds_come_first_and_a_run_that_retrieved_what_is_required_is_one(
         {"coverage": pytest.approx(2 / 3), "report_coverage": pytest.approx(2 / 3)},
     ]
     assert list(mean_by_run(data, SETTINGS)["coverage"]) == ["found"]
+
+
+def test_reports_without_any_context_are_runs_and_no_bounds():
+    rows = [(row.name, row.is_bound) for row in score_all(data_of({}), SETTINGS)]
+    assert rows == [("oracle", False), ("found", False), ("alone", False)]  # 3, 2 and 1 of three
 
 
 def test_an_answer_is_used_lost_or_never_retrieved_and_a_missing_rating_leaves_it_open():
@@ -313,3 +335,57 @@ def test_both_figures_of_the_paper_are_drawn_with_their_numbers(judge, run_cover
     assert "name no annotator" in ran.out
     ran = judge("figure", "annotators", "out", "--out", "four.svg")
     assert (ran.code, "wanted the labels of people (--labels)" in ran.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_the_matrix_of_48_random_contexts_is_that_of_ir_measures_and_scipy(shared_data, tmp_path):
+    """Cov(Z) counted from the ratings, the rest by ir_measures (alpha-nDCG: pyndeval)."""
+    folder = shared_data / "crux_duc"
+    queries = [json.loads(line) for line in (folder / "queries.jsonl").open(encoding="utf-8")]
+    write_rows(tmp_path / "topics.jsonl", [{"id": q["qid"], "text": q["request"]} for q in queries])
+    drawn = {"random": {"hits": 10, "depth": 50, "seed": 1, "samples": 16}}
+    names = ("bm25", "lsr", "qwen3-embed-8b")
+    config = load_config(
+        None,
+        {
+            "program": ["coverage"],
+            "data.topics": tmp_path / "topics.jsonl",
+            "data.questions": folder / "queries.jsonl",
+            "data.passages": [folder / "passages.jsonl"],
+            "data.ratings": [folder / "llm_ratings.jsonl", folder / "llm_ratings_all_docids.jsonl"],
+            "pipelines": {n: [{"run": {"path": folder / f"runs/{n}.run"}}, drawn] for n in names},
+            "run.out": tmp_path / "out",
+        },
+        model="lexical",
+    )
+    judge_collection(config)
+    data, settings = read_coverage(Folder(tmp_path / "out", Problems()))
+    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "out" / "qrels.txt")))
+    subtopics = list(ir_measures.read_trec_qrels(str(tmp_path / "out" / "diversity_qrels.txt")))
+    alpha = ir_measures.alpha_nDCG(alpha=0.5) @ 10
+    theirs = {"Recall": "R@10", "MAP": "AP@10", "nDCG": "nDCG@10"}
+    plain = {name: ir_measures.parse_measure(text) for name, text in theirs.items()}
+    values = {name: [] for name in ("Cov(Z)", *plain, "alpha-nDCG")}
+    for contexts in data.rankings.values():
+        shares = []
+        for topic, ids in contexts.items():
+            view = TopicView(data, topic, settings)
+            is_counted = view.answerable == 1
+            shares.append((view.matrix(ids) >= 3).any(axis=0)[is_counted].mean())
+        values["Cov(Z)"].append(round(sum(shares) / len(shares), 10))
+        ranked = [
+            ir_measures.ScoredDoc(topic, name, -rank)
+            for topic, ids in contexts.items()
+            for rank, name in enumerate(ids)
+        ]
+        found = ir_measures.calc_aggregate(plain.values(), qrels, ranked)
+        for name, measure in plain.items():
+            values[name].append(round(found[measure], 10))
+        by_question = ir_measures.calc_aggregate([alpha], subtopics, ranked)
+        values["alpha-nDCG"].append(round(by_question[alpha], 10))
+    matrix = correlate_all(mean_by_run(data, settings), settings)
+    assert list(matrix) == list(values)
+    for one, other in combinations(values, 2):
+        tau = matrix[one][other]
+        assert tau.n_runs == 48
+        assert tau.tau.value == pytest.approx(kendalltau(values[one], values[other]).statistic)

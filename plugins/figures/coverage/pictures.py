@@ -41,12 +41,12 @@ def draw_measures(results: Sequence[Path], problems: Problems, width: float) -> 
     matrix = correlate_all(mean_by_run(data, settings), settings)
     n_runs = max((tau.n_runs for of in matrix.values() for tau in of.values()), default=0)
     if n_runs < MIN_RUNS:
-        what = f"{n_runs} runs have a context and a report, {MIN_RUNS} are needed"
+        what = f"{n_runs} runs have all measures, {MIN_RUNS} are needed"
         raise InputError(f"{folder}: {what}")
     caption = (
         f"Kendall's tau-b of every two measures of the same {n_runs:,} runs over "
-        f"{len(data.questions):,} topics, judged by {_name(folder)}. Cov(Z), Recall, MAP, nDCG and "
-        f"alpha-nDCG are of the contexts (k = {settings.k}), Cov(y) of the reports."
+        f"{len(data.questions):,} topics, judged by {_name(folder)}. Cov(y) is of the reports, all "
+        f"others are of the contexts (k = {settings.k})."
     )
     return _draw_matrix(matrix, width), caption
 

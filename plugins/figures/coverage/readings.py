@@ -60,6 +60,8 @@ def score_all(data: CoverageData, settings: CoverageConfig) -> list[Scored]:
             by_run.setdefault(row.run_id, {})[row.measure] = row
     oracles = sorted(find_oracles(data, settings))
     unaided = [run for run, means in by_run.items() if COVERAGE not in means and run not in ORACLES]
+    if not data.rankings:  # nobody has contexts: these are all the runs there are
+        unaided = []
     rows = [Scored(run, True, by_run[run]) for run in sorted(unaided)]
     if ORACLE_REPORT in by_run:
         rows.append(Scored(ORACLE_REPORT, True, by_run[ORACLE_REPORT]))
@@ -68,7 +70,8 @@ def score_all(data: CoverageData, settings: CoverageConfig) -> list[Scored]:
     if not oracles and ORACLE_CONTEXT in by_run:
         rows.append(Scored(ORACLE_CONTEXT, True, by_run[ORACLE_CONTEXT]))
     others = [run for run in by_run if run not in {*ORACLES, *oracles, *unaided}]
-    others.sort(key=lambda run: (-(by_run[run][COVERAGE].value or 0.0), run))
+    first = COVERAGE if data.rankings else REPORT
+    others.sort(key=lambda run: (-(by_run[run][first].value or 0.0), run))
     return rows + [Scored(run, False, by_run[run]) for run in others]
 
 
@@ -85,11 +88,14 @@ def correlate(means: Means, settings: CoverageConfig) -> dict[str, RunTau]:
 
 
 def correlate_all(means: Means, settings: CoverageConfig) -> dict[str, dict[str, RunTau]]:
-    """Figure 5: Kendall's tau-b of every two measures, over the runs that have them all."""
-    names = name_measures(settings)
-    of_all = [means.get(ours, {}) for ours in names.values()]
-    runs = set(of_all[0]).intersection(*of_all[1:])
-    kept = {name: {r: means[ours][r] for r in runs} for name, ours in names.items() if runs}
+    """Figure 5: Kendall's tau-b of every two measures, over the runs that have them all.
+
+    A measure that no run has is left out: Cov(y) in a folder without reports.
+    """
+    names = {name: ours for name, ours in name_measures(settings).items() if means.get(ours)}
+    of_all = [set(means[ours]) for ours in names.values()]
+    runs = set.intersection(*of_all) if of_all else set()
+    kept = {name: {r: means[ours][r] for r in runs} for name, ours in names.items()}
     return {
         one: {other: compare_orders(a, b) for other, b in kept.items()} for one, a in kept.items()
     }

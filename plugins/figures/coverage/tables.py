@@ -41,9 +41,10 @@ def make_coverage_view(found: Findings, *, shows_all: bool) -> View:
     tables = [_bounds(found)]
     if has_taus:
         tables.append(_taus(taus))
-        if shows_all:
-            tables.append(_matrix(found.matrix))
-    tables.append(_spreads(found.spreads))
+    if shows_all and _count_runs(found.matrix) >= MIN_RUNS:
+        tables.append(_matrix(found.matrix))
+    if any(context.n_runs for _, _, context in found.spreads):
+        tables.append(_spreads(found.spreads))
     if has_taus:
         tables.append(_sizes(found.sizes, [variant.settings.k for variant in found.by_size]))
     if found.uses:
@@ -160,9 +161,14 @@ def _matrix(matrix: Mapping[str, Mapping[str, RunTau]]) -> Table:
     rows = [
         Row([name, *(tau.tau.value for tau in others.values())]) for name, others in matrix.items()
     ]
-    n_runs = max(tau.n_runs for others in matrix.values() for tau in others.values())
+    n_runs = _count_runs(matrix)
     title = f"Kendall's tau-b of every two measures over {count(n_runs, 'run')} (Figure 5)"
     return Table(title, columns, rows)
+
+
+def _count_runs(matrix: Mapping[str, Mapping[str, RunTau]]) -> int:
+    """How many runs have all measures."""
+    return max((tau.n_runs for others in matrix.values() for tau in others.values()), default=0)
 
 
 def _spreads(spreads: Sequence[tuple[Variant, Spread, Spread]]) -> Table:

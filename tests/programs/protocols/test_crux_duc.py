@@ -272,6 +272,7 @@ def test_labelled_runs_are_in_the_order_of_their_contexts(duc, counted, folder):
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(duc, folder, tmp_path):
     result = nj.run(
         program="coverage",
