@@ -41,6 +41,13 @@ NAMED = ContextVar("named_items", default=None)
 _FAILED: ContextVar[set[bytes] | None] = ContextVar("failed_questions", default=None)
 
 
+def name_items(
+    items: Sequence[Mapping[str, Any]], get_ids: Callable[[int], Mapping[str, Any]]
+) -> None:
+    """Say which items the questions from now on are about, see NAMED."""
+    NAMED.set((items, get_ids))
+
+
 @contextmanager
 def collect_replies() -> Iterator[list[RecordedReply]]:
     """The replies that arrive within, in tasks that are started within too; in no fixed order."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import orjson
 
 from ...backends.errors import JudgeError
-from ...backends.replies.completion import NAMED, collect_failures
+from ...backends.replies.completion import collect_failures, name_items
 from ...judges.verdicts import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.base import JudgeName
@@ -109,7 +109,7 @@ def labels(
 
     async def ask(item: Item) -> Outcome:
         inputs = judge_inputs(judge, item)
-        NAMED.set((inputs, item.ids_at))
+        name_items(inputs, item.ids_at)
         verdicts, calls = await judge.judge_items(inputs, get_topic(item))
         rows = [_verdict_row(each) for each in verdicts]
         if isinstance(verdicts[0], Unjudged) and all("unjudged" in row for row in rows):

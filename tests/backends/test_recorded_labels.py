@@ -9,6 +9,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.stage import labels as labels_stage
 from nuggetjudge.records.reading.problems import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,3 +136,11 @@ def test_it_answers_nothing_that_was_not_asked_of_it(tmp_path):
         nj.judges.SupportJudge(config)(sentence="Tides.", passage="Tides.")
     with pytest.raises(ValueError, match="recorded:a needs recording, a file of labels"):
         ModelConfig(model="recorded:a")
+
+
+def test_what_names_the_items_goes_to_workers_elsewhere():
+    """Executors in other processes send the function that asks, with all that it holds."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    judges = {"support": nj.judges.SupportJudge("lexical")}
+    stage = labels_stage("support", judges, "support", lambda: iter(()))
+    assert callable(cloudpickle.loads(cloudpickle.dumps(stage.ask)))
