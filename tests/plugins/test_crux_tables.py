@@ -162,7 +162,7 @@ def test_flags_that_make_no_sense_are_told_in_a_line(judge, run_coverage):
 def test_the_questions_that_a_report_does_not_use_are_listed(judge, run_coverage):
     run_coverage(three=[0, 5, 0, 2])
     ran = judge("coverage", "out", "--run", "three")
-    assert "its context answers 2 questions, of which its report does not answer 1" in " ".join(
+    assert "of 2 questions that its context answers, its report does not answer 1" in " ".join(
         ran.out.split()
     )
     assert ["t", "not", "used", "Who?", "t:0#0", "0"] in cells(ran.out)

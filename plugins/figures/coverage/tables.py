@@ -73,9 +73,9 @@ def make_uses_view(run_id: str, uses: Sequence[Use]) -> View:
     ]
     n = Counter(use.kind for use in uses)
     verdict = (
-        f"{run_id}: its context answers {n[USED] + n[UNUSED]:,} questions, of which its report "
-        f"does not answer {n[UNUSED]:,}. {n[UNRETRIEVED]:,} that the report answers were not "
-        "retrieved."
+        f"{run_id}: of {n[USED] + n[UNUSED]:,} questions that its context answers, its report does "
+        f"not answer {n[UNUSED]:,}. Of {n[USED] + n[UNRETRIEVED]:,} that its report answers, "
+        f"{n[UNRETRIEVED]:,} were not retrieved."
     )
     return View(verdict, [Table("Questions that were not used, or not retrieved", columns, rows)])
 
@@ -128,7 +128,8 @@ def _bounds(found: Findings) -> Table:
     if any(value is not None for value in shown.values()):
         values = [shown.get(name) for name in measures]
         rows.append(Row(["tau-b to y", *values, None, None], Style.TRAILING))
-    notes = ["Above the line: the bounds, which take part in no correlation."] if n_bounds else []
+    bounds = ", ".join(scored.name for scored in found.scored if scored.is_bound)
+    notes = [f"Bounds, which take part in no correlation: {bounds}."] if bounds else []
     title = "Contexts Z, and the reports y written from them (Table 1)"
     return Table(title, columns, rows, rule_after=n_bounds or None, notes=notes, has_all=True)
 
