@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -72,21 +71,13 @@ def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, 
         assert write_estimate(row, signed=True) in page
 
 
-def test_the_judge_of_ones_own_is_judged_measured_and_calibrated_as_shown(tmp_path):
-    page = "docs/trust/index.md"
-    shown = block_after("prints, the middle one in part:", page).split("\n")
-    commands = block_after("what answers without a model\n```", page).split("\n")
-    assert commands.pop(0) == "cd examples/demo"
-    home = tmp_path / "demo"
-    shutil.copytree(ROOT / "examples/demo", home)
-    definition = block_after("and tested on others:", page).replace(
-        "    # what answers without a model", ""
-    )
-    assert definition + "\n" == (home / "grounded.yaml").read_text(encoding="utf-8")
-    lines = [line for command in commands for line in judge(command, home).split("\n")]
-    for line in shown:
-        assert line in lines
-    assert any(line.startswith("The fit helped: ") for line in shown)
+def test_a_custom_judge_is_fitted_as_shown(tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    page = "docs/protocols/own-judges.md"
+    commands = block_after("Fit the judge to some topics and test it on the others:", page)
+    shown = block_after("--out fitted/grounded.json\n```\n", page)
+    assert judge(commands, tmp_path) == shown
+    assert shown.startswith("The fit helped: ")
 
 
 def test_a_collection_is_built_and_two_runs_are_scored_on_it_as_shown(tmp_path):
