@@ -2,7 +2,7 @@
 
     .venv-integrations/bin/python -m benchmarks.peers.faithful
 
-It prints the table of docs/howto/faithfulness.md. `make .venv-integrations/ready` makes the
+It prints the table of docs/benchmarks/faithfulness-tools.md. `make .venv-integrations/ready` makes the
 environment. All three ask one local server, which calls a claim supported if a context has it word
 for word, and answers each request after 0.2 seconds.
 """
