@@ -39,12 +39,12 @@ DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
     "agreements.md": (agreement.main,),
     "bm25.md": (bm25.main,),
+    "fault-tests.md": (faults.main,),
     "fits.md": (calibration.main, topic.main),
     "contexts.md": (retrieval.main,),
     "context-rankings.md": (retrieval.main,),
     "corrected-scores.md": (corrected.main, looks.main),
     "coverage.md": (crux.main,),
-    "faults.md": (faults.main,),
     "jury-methods.md": (juries.main,),
     "lexical.md": (lexical.main,),
     "real-judges.md": (real_judges.main,),

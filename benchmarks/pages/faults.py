@@ -1,4 +1,4 @@
-"""Which planted faults the lexical judge sees on TREC 2024 RAG: the tables of docs/trust/faults.md.
+"""Which planted faults the lexical judge sees on TREC 2024 RAG: docs/benchmarks/fault-tests.md.
 
     python -m benchmarks.pages.faults DATA
 
