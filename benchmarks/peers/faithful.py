@@ -2,9 +2,9 @@
 
     .venv-integrations/bin/python -m benchmarks.peers.faithful
 
-It prints the table of docs/benchmarks/faithfulness-tools.md. `make .venv-integrations/ready` makes the
-environment. All three ask one local server, which calls a claim supported if a context has it word
-for word, and answers each request after 0.2 seconds.
+It prints the table of docs/benchmarks/faithfulness-tools.md. `make .venv-integrations/ready` makes
+the environment. All three ask one local server, which calls a claim supported if a context has it
+word for word, and answers each request after 0.2 seconds.
 """
 
 # ruff: noqa: T201  a script that prints
