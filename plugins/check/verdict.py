@@ -11,7 +11,7 @@ from typing import Any
 
 from ...programs.analysis.tables.words import count
 from ...records.reading.problems import InputError, cell, did_you_mean
-from ...views.numbers import format_given
+from ...views.numbers import format_given, format_share
 from .measure import count_needed, people_share
 
 Figures = Mapping[str, Any]
@@ -174,12 +174,12 @@ def write_verdict(findings: Sequence[Finding]) -> str:
         return f"Good enough: every lower end reaches{bound}."
     if outcome is Outcome.FAILED:
         first = min(short, key=lambda finding: (finding.high or 0.0) - finding.least)
-        at_most = format_percent(first.high)
+        at_most = _format(first, first.high)
         n_others = len(short) - 1
         others = f" {n_others} more {'figures fall' if n_others > 1 else 'figure falls'} short."
         return (
             f"Not good enough: {first.figure} is {at_most} at most, wanted "
-            f"{format_percent(first.least)}.{others if n_others else ''}"
+            f"{_format(first, first.least)}.{others if n_others else ''}"
         )
     first = max(short, key=lambda finding: (finding.low is None, finding.needed or 0))
     if first.value is None:
@@ -187,10 +187,15 @@ def write_verdict(findings: Sequence[Finding]) -> str:
         return f"Not enough labels to tell: no {first.figure}, for {why}."
     span = "has no interval"
     if first.low is not None:
-        span = f"lies between {format_percent(first.low)} and {format_percent(first.high)}"
-    wanted = f"wanted {format_percent(first.least)}"
+        span = f"lies between {_format(first, first.low)} and {_format(first, first.high)}"
+    wanted = f"wanted {_format(first, first.least)}"
     text = f"Not enough labels to tell: {first.figure} {span}, {wanted}."
     return f"{text} {_what_would_tell(first)}".rstrip()
+
+
+def _format(finding: Finding, value: float | None) -> str:
+    """A share in percent, a kappa as a number."""
+    return format_share(value) if finding.figure.endswith("kappa") else format_percent(value)
 
 
 def _what_would_tell(finding: Finding) -> str:

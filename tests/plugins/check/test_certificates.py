@@ -1,6 +1,7 @@
 """A certificate passes by its lower ends alone, and holds for one judge and one file of labels."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,8 @@ def test_three_labels_are_certified_by_the_recall_of_each(certify, tmp_path):
     (tmp_path / "prompt.txt").write_text("Grade it.", "utf-8")
     assert certify("g.csv", wanted="recall>=.8").code == 1
     assert certify("g.csv", wanted="recall:1>=.8,recall:3>=.8,linear_kappa>=.6").code == 0
+    low = certify("g.csv", wanted="kappa>=.9").out
+    assert re.search(r"Not good enough: kappa is \.\d+ at most, wanted \.900\.", low)
     wrong = certify("g.csv", wanted=WANTED)
     assert wrong.code == 2
     assert "recall>=.8 is for each of them, --cut LABEL makes two of them" in wrong.err
