@@ -82,7 +82,7 @@ def crux(
 
 
 @build.command(cls=Command)
-@settings(f"long2rag.evolve {SETTINGS}")
+@settings("long2rag.categorize long2rag.evolve long2rag.domains long2rag.per_pair " + SETTINGS)
 def long2rag(
     given: ParsedSettings,
     topics: ExistingPath,
@@ -113,7 +113,8 @@ def long2rag(
         verified: A sheet that people filled in; may be repeated.
         thresholds: With --verified: false positives by threshold of the key point filter.
     """
-    from .long2rag import build_long2rag, plan_long2rag, statistics_table
+    from .long2rag import build_long2rag, plan_long2rag
+    from .long2rag_datasheet import statistics_table
 
     if verified:
         if documents is not None or dry_run or not given.is_empty:

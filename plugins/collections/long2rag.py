@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,7 @@ from ...programs.engine.making import (
     STATISTICS,
     Build,
     check_build_folder,
-    datasheet,
-    describe_generated,
-    list_excluded,
-    plain,
     run_build,
-    sources,
-    table,
 )
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
@@ -43,6 +37,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Passage, Topic
 from ...records.topics import read_topics
 from .judges import CRITERIA
+from .long2rag_datasheet import long2rag_datasheet
 from .settings import Long2RagConfig
 from .verification import (
     DOCUMENTS,
@@ -51,9 +46,7 @@ from .verification import (
     REJECTED,
     SHEET,
     UNVERIFIED,
-    agreement_lines,
     check_unverified,
-    retention_table,
     sheet_hash,
     write_verification,
 )
@@ -64,10 +57,11 @@ FILES = (
     *("unjudged.jsonl", "problems.jsonl", MANIFEST),
 )
 KINDS = ("simple", "complex", "vague")
+MORE_WORDS = 10, 20  # of a question in depth, arXiv:2410.23000
 
 
 JUDGES: tuple[JudgeName, ...] = (
-    *("question_scorer", "question_evolver", "question_decomposer"),
+    *("question_scorer", "question_categorizer", "question_evolver", "question_decomposer"),
     *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
 )
 _ID = re.compile(r"\w\S*")  # no formula in a spreadsheet
@@ -133,6 +127,8 @@ class _Long2RagBuild(Build):
         """See Build."""
         seeds = await self._score_seeds(results)
         questions = [BuiltQuestion(seed.topic) for seed in seeds if seed.is_kept]
+        if self.config.section(Long2RagConfig).categorize:
+            questions = await self._categorize(questions, results)
         if self.config.section(Long2RagConfig).evolve:
             questions = await self._evolve_seeds(questions, results)
         questions = await self._split(questions, results)
@@ -145,6 +141,9 @@ class _Long2RagBuild(Build):
         topics = {question.id: question.topic for question in questions}
         write_verification(results.folder, sets, topics, self.problems)
         stats = statistics(seeds, len(self.source.seeds), questions, made, sets)
+        stats["grid"] = count_grid(questions, self.config.section(Long2RagConfig))
+        texts = {seed.topic.id: seed.topic.question for seed in seeds}
+        stats["depth_in_range"] = count_in_range(questions, texts)
         data = {"topic_ids": list(topics), "topics": len(topics)}
         data |= {"has_key_points": made is not None, "sheet": sheet_hash(results.folder)}
         return stats, data
@@ -169,12 +168,31 @@ class _Long2RagBuild(Build):
                     results.count(f"seed questions with fewer than {least} points")
         return scored
 
+    async def _categorize(
+        self, seeds: list[BuiltQuestion], results: Results
+    ) -> list[BuiltQuestion]:
+        """The seeds, each with a category; one that is not categorized is left out."""
+        items = [
+            Item({"topic_id": q.id}, (q.topic.question,)) for q in seeds if not q.topic.category
+        ]
+        judge = self.judge_set["question_categorizer"].categorize
+        name = "question_categorizer"
+        made = await self.make_each(name, "categories", judge, items, results, StrictStr)
+        return [
+            replace(q, topic=q.topic.model_copy(update={"category": category}))
+            for q in seeds
+            if (category := q.topic.category or made.get((q.id,), ""))
+        ]
+
     async def _evolve_seeds(
         self, seeds: list[BuiltQuestion], results: Results
     ) -> list[BuiltQuestion]:
         """Each seed with the questions made from it; those of one way that are not made are named
-        by their ids without a number."""
-        n = self.config.section(Long2RagConfig).evolve
+        by their ids without a number. With `domains` those made for each of them, without seeds."""
+        settings = self.config.section(Long2RagConfig)
+        n, domains = settings.evolve, settings.list_domains()
+        if domains:
+            return await self._evolve_grid(seeds, n, domains, settings.per_pair, results)
         items = [
             Item(
                 {"topic_id": f"{q.id}-{way[0]}"},
@@ -200,6 +218,49 @@ class _Long2RagBuild(Build):
                     topic = Topic(id=name, text=text, **groups)
                     questions.append(BuiltQuestion(topic, seed.id, way))
         return questions
+
+    async def _evolve_grid(
+        self,
+        seeds: list[BuiltQuestion],
+        n: int,
+        domains: Sequence[str],
+        per_pair: int,
+        results: Results,
+    ) -> list[BuiltQuestion]:
+        """Questions of each category and domain: the first of all seeds, then their second ..."""
+        items = [
+            Item(
+                {"topic_id": f"{q.id}-{way[0]}", "domain": domain},
+                (q.topic.question, way, n, domain, q.topic.category),
+            )
+            for q in seeds
+            for way in _WAYS
+            for domain in domains
+        ]
+        evolve = self.judge_set["question_evolver"].evolve
+        evolved = await self.make_each(
+            "question_evolver", "evolution", evolve, items, results, list[StrictStr]
+        )
+        ranked: list[tuple[int, BuiltQuestion]] = []
+        for seed in seeds:
+            for way in _WAYS:
+                ids = iter(new_ids(seed.id, way, n * len(domains)))
+                for domain in domains:
+                    texts = evolved.get((f"{seed.id}-{way[0]}", domain), ())
+                    for i, name in zip(range(n), ids, strict=False):
+                        if i < len(texts):
+                            groups = {"domain": domain, "category": seed.topic.category}
+                            topic = Topic(id=name, text=texts[i], **groups)
+                            ranked.append((i, BuiltQuestion(topic, seed.id, way)))
+        kept, counts = [], Counter[tuple[str, str]]()
+        for _, question in sorted(ranked, key=lambda pair: pair[0]):
+            pair = question.topic.category, question.topic.domain
+            if not per_pair or counts[pair] < per_pair:
+                counts[pair] += 1
+                kept.append(question)
+        if n_left := len(ranked) - len(kept):
+            results.count("new questions beyond those of a category and domain", n_left)
+        return kept
 
     async def _split(self, questions: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
         """The questions with their sub-questions; those without are left out."""
@@ -227,7 +288,11 @@ class _Long2RagBuild(Build):
     async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:
         """The key points of the questions that have documents."""
         by_topic = self.source.documents or {}
-        documents = {q.id: get_documents(q.id, q.seed, by_topic) for q in questions}
+        has_other_domain = bool(self.config.section(Long2RagConfig).domains)
+        documents = {
+            q.id: get_documents(q.id, "" if has_other_domain else q.seed, by_topic)
+            for q in questions
+        }
         for name, of_question in documents.items():
             if not of_question:
                 self.exclude(name, "documents", "none given")
@@ -249,6 +314,11 @@ def build_config(topics: Path, documents: Path | None, config: Config) -> Config
 
     Raises: InputError for a folder that is not for this build.
     """
+    settings = config.section(Long2RagConfig)
+    if settings.domains and not settings.evolve:
+        raise InputError("long2rag.domains: questions are made for domains with --evolve alone")
+    if settings.per_pair and not settings.domains:
+        raise InputError("long2rag.per_pair: counts questions of the domains of --domains")
     data = DataConfig(topics=topics, documents=documents)
     config = config.model_copy(update={"program": (), "data": data})
     check_build_folder(config, PROGRAM, (*FILES, SHEET))
@@ -422,27 +492,25 @@ def statistics(
     }
 
 
-def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
-    """The statistics as rows of a table, the header first."""
-    n_questions = sum(stats["questions"].values())
-    rows = [["", "n", "per question"]]
+def count_grid(questions: Sequence[BuiltQuestion], settings: Long2RagConfig) -> Any:
+    """How many pairs of category and domain have the questions that are wanted; None: no grid."""
+    domains = settings.list_domains()
+    if not domains or not settings.per_pair:
+        return None
+    counts = Counter((q.topic.category, q.topic.domain) for q in questions)
+    n_pairs = len(domains) * len({q.topic.category for q in questions})
+    full = sum(n >= settings.per_pair for n in counts.values())
+    return {"each": settings.per_pair, "pairs": n_pairs, "full": full}
 
-    def add(name: str, n: int, *, each: bool = True) -> None:
-        per = f"{n / n_questions:.1f}" if each and n_questions else ""
-        rows.append([name, f"{n:,}", per])
 
-    add("seed questions", stats["seeds"]["given"], each=False)
-    add("seed questions kept", stats["seeds"]["kept"], each=False)
-    for way, n in stats["questions"].items():
-        add(f"questions ({way})", n, each=False)
-    for kind, n in stats["types"].items():
-        add(f"questions that are {kind}", n, each=False)
-    add("sub-questions", stats["subquestions"])
-    if stats["documents"] is not None:
-        add("documents", stats["documents"]["n"])
-        for what, n in stats["key_points"].items():
-            add(f"key points {what.replace('_', ' ')}", n)
-    return rows
+def count_in_range(questions: Sequence[BuiltQuestion], seeds: Mapping[str, str]) -> int:
+    """Questions in depth that are 10 to 20 words longer than their seed."""
+    more = [
+        count_words(q.topic.text) - count_words(seeds[q.seed])
+        for q in questions
+        if q.way == _WAYS[0]
+    ]
+    return sum(MORE_WORDS[0] <= n <= MORE_WORDS[1] for n in more)
 
 
 def _documents(questions: Sequence[BuiltQuestion], made: MadePoints) -> dict[str, Any]:
@@ -480,81 +548,3 @@ def _by_group(groups: Mapping[str, str], n_points: Mapping[str, int]) -> dict[st
 
 def _mean(numbers: Sequence[int]) -> float | None:
     return sum(numbers) / len(numbers) if numbers else None
-
-
-_MADE_FOR_LONG2RAG = {
-    "question_scorer": "the scores of seed questions",
-    "question_evolver": "new questions, from the seeds",
-    "question_decomposer": "the types of the questions, and their sub-questions",
-    "keypoint_extractor": "the key points, from the documents",
-    "keypoint_merger": "the merged key points",
-    "keypoint_filter": "which key points answer the question",
-}
-_LIMITS_OF_LONG2RAG = (
-    "- No person has read the questions. New ones were not scored: read them before use.",
-    "- Seeds were kept by the points of a judge; the paper's were then chosen by hand as well.",
-    "- Key points are those of the given documents; what these lack is asked of no answer.",
-    "- A question made in width has the documents of its seed unless it was given some of its own:",
-    "  few key points may be left of it.",
-    "- Key points that another judge makes are not comparable with those of the judge named above.",
-)
-
-
-def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
-    """That of `judge build long2rag`."""
-    stats = manifest["statistics"]
-    return datasheet(
-        f"Datasheet of a collection of {sum(stats['questions'].values()):,} questions",
-        "Made by `judge build long2rag` of nuggetjudge, by the protocol of Long2RAG\n"
-        "(arXiv:2410.23000), to measure how much of what documents offer is taken up in answers.",
-        {
-            "Where it comes from": [
-                *sources(manifest["inputs"]),
-                "",
-                "Seed questions and documents were given. Who wrote them, when, in which language "
-                "and on\nwhat terms they may be passed on is not known to the program: the maker "
-                "has to add it.",
-            ],
-            "What was generated, and by what": describe_generated(manifest, _MADE_FOR_LONG2RAG),
-            "Numbers it was made with": _numbers_of_long2rag(manifest["config"]),
-            "What is in it": _content_of_long2rag(stats),
-            "What people verified": _describe_verified(manifest),
-            "What was left out, and why": list_excluded(manifest) or ["Nothing."],
-            "Known limits": _LIMITS_OF_LONG2RAG,
-        },
-    )
-
-
-def _numbers_of_long2rag(config: Mapping[str, Any]) -> Iterator[str]:
-    numbers, points = config["long2rag"], config["keypoints"]
-    least = numbers["min_points"]
-    yield f"- a seed question is kept from a score of {least} on each of five criteria"
-    yield f"- new questions asked for: {numbers['evolve']} in depth and in width, of each seed"
-    yield f"- readings of each window of a document, at most: {points['rounds']}"
-    yield f"- a key point answers the question from a score of {points['threshold']} on"
-
-
-def _content_of_long2rag(stats: Mapping[str, Any]) -> Iterator[str]:
-    yield from table(statistics_table(stats))
-    for by in ("domain", "category"):
-        if groups := stats[f"by_{by}"]:
-            rows = [
-                [plain(g), str(n["questions"]), str(n["key_points"])] for g, n in groups.items()
-            ]
-            yield ""
-            yield from table([[by, "questions", "key points"], *rows])
-
-
-def _describe_verified(manifest: Mapping[str, Any]) -> Iterator[str]:
-    if (verification := manifest["statistics"]["verification"]) is None:
-        yield "Nothing. `verification.csv` is the sheet for it, where there are key points."
-        return
-    yield "People said of each key point whether its spans support it (grounded), and whether it"
-    yield "helps to answer the question (key point). What most of them rejected was dropped."
-    yield ""
-    yield from sources(manifest["verified_with"])
-    yield ""
-    yield from table([[plain(name), *counts] for name, *counts in retention_table(verification)])
-    yield ""
-    for line in agreement_lines(verification):
-        yield f"- {line}"

@@ -33,6 +33,15 @@ class Long2RagConfig(Section):
         le=20,
         description="new questions of each seed in depth, and as many in width; at most 20",
     )
+    categorize: bool = Field(
+        default=False, description="a judge gives each seed without a category one of eight"
+    )
+    domains: str = Field(
+        default="", description="with commas: new questions are made for each, without their seeds"
+    )
+    per_pair: int = Field(
+        default=0, ge=0, description="new questions kept of a category and domain; 0: all"
+    )
     conditions: Annotated[str, AfterValidator(_check_conditions)] = Field(
         default="512,1024,2048,snippet,summary",
         description="of documents, beside the whole ones: numbers cut them after so many "
@@ -45,3 +54,8 @@ class Long2RagConfig(Section):
     def list_conditions(self) -> list[str]:
         """The conditions by name."""
         return self.conditions.split(",")
+
+    def list_domains(self) -> list[str]:
+        """The target domains by name, each once."""
+        names = (name.strip() for name in self.domains.split(","))
+        return list(dict.fromkeys(filter(None, names)))

@@ -17,7 +17,7 @@ from ...records.reading.lines import hash_file
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ...records.writing import rename, write_file
-from .long2rag import long2rag_datasheet
+from .long2rag_datasheet import long2rag_datasheet
 from .thresholds import list_thresholds
 from .verification import (
     KEY_POINT,

@@ -17,6 +17,10 @@ from nuggetjudge.records.judgements import Unjudged
 SYSTEM_ONE, OPENAI = "hosted_vllm/decider", "openai-decisions/gpt-6-luna"
 GRADES = {n: tuple(map(str, range(n))) for n in (4, 5, 6)}
 YES_NO, MET = ("no", "yes"), ("not_met", "met")
+CATEGORIES = (
+    *("factual", "explanatory", "comparative", "subjective"),
+    *("methodological", "causal", "hypothetical", "predictive"),
+)
 ENTAILMENT = ("no", "neutral", "yes")
 
 # case (tests/judges/conftest.py, tests/plugins/*/prompt_cases.py) -> questions, type, labels
@@ -36,6 +40,7 @@ ASKED = {
     "claim_judge": (2, "choice", YES_NO),
     "groundedness_judge": (2, "choice", ("contradicted", "not_found", "supported")),
     "missed_point_judge": (1, "choice", ("missing", "general", "incomplete")),
+    "question_categorizer": (1, "choice", CATEGORIES),
     "question_scorer": (5, "choice", YES_NO),
     "battle_judge": (1, "choice", ("a", "b", "tie", "both_bad")),
     "battle_judge_criteria": (1, "choice", ("a", "b", "tie", "both_bad")),

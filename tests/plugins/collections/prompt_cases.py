@@ -1,6 +1,6 @@
 """What the judges here are asked in the tests of prompts (tests/judges)."""
 
-from nuggetjudge.plugins.collections import judges, lexical, missed, shortening
+from nuggetjudge.plugins.collections import categories, judges, lexical, missed, shortening
 
 
 def cases(case, question, answer, sentence):
@@ -16,6 +16,7 @@ def cases(case, question, answer, sentence):
             "document_shortener", shortening.DocumentShortener, asked, "text", way, {"words": 20}
         )
     asked = {"question": question}
+    yield case("question_categorizer", categories.QuestionCategorizer, asked, "category", "judge")
     yield case("question_scorer", judges.QuestionScorer, asked, "scores", "score")
     for way, group in (("depth", {"domain": "engineering"}), ("width", {"category": "why"})):
         asked = {"question": question, "way": way, "n": 2, **group}
@@ -37,6 +38,8 @@ def baseline_of(system, asked):
     if "words" in asked and "document" in asked:
         is_snippet = "contiguous" in system
         return shortening.take_snippet if is_snippet else shortening.summarize_document
+    if '"methodological"' in system:
+        return categories.categorize
     if "domain" in asked:
         is_deep = "more complex" in system
         return lexical.deepen_question if is_deep else lexical.widen_question
