@@ -1,4 +1,4 @@
-"""Calls and prompt characters of RAGDoll for the work of our programs: the table of docs/trec.md.
+"""Calls and prompt characters of RAGDoll for the work of our programs: docs/benchmarks/ragdoll-calls.md.
 
     python -m benchmarks.peers.ragdoll
 
