@@ -1,4 +1,4 @@
-"""Calls and prompt characters of RAGDoll for the work of our programs: docs/benchmarks/ragdoll-calls.md.
+"""Calls and prompt characters of RAGDoll for our work: docs/benchmarks/ragdoll-calls.md.
 
     python -m benchmarks.peers.ragdoll
 
