@@ -182,8 +182,8 @@ def test_results_of_another_task_are_refused(judge, tiny):
 
 
 # Three questions, three passages of which a and b answer all; c repeats b and does not answer q2.
-RATED = {"t:a": (5, 0, 0), "t:b": (0, 5, 4), "t:c": (0, 4, 0)}
-REPORTS = {"found": (5, 5, 0), "oracle": (5, 5, 5), "alone": (0, 0, 3)}
+RATED = {"t:a": (3, 2, 0), "t:b": (0, 5, 4), "t:c": (0, 4, 0)}
+REPORTS = {"found": (3, 5, 0), "oracle": (5, 5, 5), "alone": (0, 0, 3)}
 SETTINGS = CoverageConfig(k=2)
 
 
