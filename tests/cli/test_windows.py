@@ -56,7 +56,8 @@ CASES = {
                     "--kind support --out NEW.json"],
     "cascade curve": [f"cascade curve {DEMO}/labels/support.jsonl demo other --kind support"],
     "watch": [f"watch {DEMO}/judge.yaml --out NEW"],
-    "build crux": ["build crux examples/summaries/summaries.jsonl --out NEW"],
+    "build crux": ["build crux examples/summaries/summaries.jsonl --out NEW",
+                   "build crux news --select spread --keep 2 --out NEW"],
     "build long2rag": ["build long2rag examples/long2rag/seeds.jsonl --out NEW"],
     "build conditions": ["build conditions examples/long2rag/seeds.jsonl --documents "
                          "examples/long2rag/documents.jsonl --limit 1 --out NEW"],
@@ -68,7 +69,7 @@ CASES = {
     "figure": ["figure leaderboard demo --out NEW.svg",
                "figure groups rubric --by documents --out NEW.svg",
                "figure tau demo other --levels runs,topics,cells --out NEW.svg"],
-    "coverage": ["coverage news"],
+    "coverage": ["coverage news --all", "coverage news --run echo"],
     "trace": ["trace evidence demo-bees/miscited"],
     "audit": ["audit demo --model lexical --sample 3"],
     "probe": ["probe demo --judge support --conditions replicates --sample 4",
