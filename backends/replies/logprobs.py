@@ -3,10 +3,10 @@
 A label may begin within a token (`": "full`) and be cut anywhere (`part`, `ial`), and so may those
 that the model could have given instead. So the reply's tokens are followed from where the label
 begins to the one that distinguishes the labels, and each alternative on the way counts for the
-labels that it begins or holds. A label that no listed alternative begins has its upper bound: no
-more than the least probable one listed, nor than what the list leaves. Texts are compared in plain
-form: bytes, written as one character each since a token may end within a character, in lower case
-without white space, `_` and `-`.
+labels that it begins or holds. A label that no listed alternative begins has an upper bound: what a
+token that is not listed may have, the least of the listed ones' and of what the list leaves to 1.
+Texts are compared in plain form: bytes, written as one character each since a token may end within
+a character, in lower case without white space, `_` and `-`.
 """
 
 from __future__ import annotations
@@ -174,7 +174,9 @@ def _chances(
             return {}, {}, i
         if others:
             rest = max(0.0, 1 - math.fsum(others.values()))
-            steps.append((chances, min(rest, *others.values()), alive))
+            # The token that was drawn may stand below the listed ones, and bounds nothing.
+            listed = [p for other, p in others.items() if other != token] or others.values()
+            steps.append((chances, min(rest, *listed), alive))
         lead, alive, i = "", left, i + 1
     if len(alive) > 1:
         return {}, {}, i

@@ -174,6 +174,16 @@ def test_a_label_that_is_not_listed_has_its_upper_bound_and_no_zero(listed, want
     assert shares == approx(**{k: p / sum(wanted) for k, p in zip(labels, wanted, strict=True)})
 
 
+def test_a_token_drawn_from_below_the_listed_ones_bounds_no_other():
+    """As a grammar forces it: none has .01, and partial may have all of the .03 that are left."""
+    choice_logprobs = logprobs(['{"verdict":"', ("none", {"Sure": 0.9, "full": 0.06}), '"}'])
+    choice_logprobs["content"][1]["logprob"] = math.log(0.01)
+    paths = find_label_paths(schema(verdict=enum(*VERDICT)))
+    tokens = read_tokens(choice_logprobs)
+    shares, *_ = weigh_labels('{"verdict":"none"}', tokens, paths, MIN_FORCED)
+    assert shares == {"verdict": approx(full=0.6, partial=0.3, none=0.1)}
+
+
 def test_the_bound_of_a_later_token_is_weighed_by_the_tokens_before_it():
     """`part` has .8, and after it `ial` .9 and no more than .1 is left: partly at most .8 x .1."""
     shares = verdict(
