@@ -24,6 +24,7 @@ def figure(
         "confusion",
         "measures",
         "annotators",
+        "filter",
     ],
     results: list[ExistingPath],
     *,
@@ -45,7 +46,8 @@ def figure(
             scores by run and topic; length: score and words; groups: a radar by domain or
             category, lines by length of the documents; labels: the labels of each judge;
             confusion: two judges' labels, in percent; measures: tau-b of every two measures of
-            coverage; annotators: coverage by the judge and by each annotator.
+            coverage; annotators: coverage by the judge and by each annotator; filter: scores of
+            the key point filter of a build, and false positives by threshold.
         results: Results folders, or files of judgements or scores. tau and confusion take two, or
             one and --labels.
         measure: What to draw; default: the first main measure.

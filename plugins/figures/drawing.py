@@ -35,6 +35,7 @@ from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...views.numbers import format_p, format_short_share
 from . import panels
 from .coverage.pictures import draw_annotators, draw_measures
+from .filtering import draw_filter
 from .labels import draw_label_pairs, draw_labels
 from .levels import choose_measure, draw_length_levels, draw_tau_levels, read_levels
 from .panels import find_format, save, use_matplotlib
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "leaderboard", "tau", "topics", "length", "groups", "labels", "confusion", "measures",
-    "annotators",
+    "annotators", "filter",
 ]  # fmt: skip
 Width = Literal["column", "page"]
 INCHES = {"column": 3.3, "page": 6.9}  # of one column, and of both
@@ -72,7 +73,8 @@ def write_figure(
             judges; `topics`, a heat map of scores by run and topic; `length`, score and words;
             `groups`, means by group of topics: a radar, or lines by length of the documents;
             `labels`, the labels that each judge gave; `confusion`, those of two judges in pairs;
-            of coverage `measures`, tau-b of every two, and `annotators`, people beside the judge.
+            of coverage `measures`, tau-b of every two, and `annotators`, people beside the judge;
+            `filter`, the scores of the key point filter of a build.
         results: results folders, or files of judgements or scores; of `tau` and `confusion` two, or
             one and labels.
         out: where to; its ending is the format: .pdf, .svg or .png.
@@ -111,6 +113,8 @@ def write_figure(
             figure, caption = draw_measures(results, problems, INCHES[width])
         elif kind == "annotators":
             figure, caption = draw_annotators(results, labels, problems, INCHES[width])
+        elif kind == "filter":
+            figure, caption = draw_filter(results, INCHES[width])
         elif kind == "labels":
             figure, caption = draw_labels(results, problems, INCHES[width])
         else:

@@ -464,6 +464,33 @@ def draw_confusion(
     return figure
 
 
+def draw_filter_scores(
+    scores: NDArray[np.float64], rates: Sequence[tuple[float, float]], n_bins: int, width: float
+) -> Figure:
+    """Bars: the share of scores in each bin; lines: the share up to a score, and `rates`.
+
+    Args:
+        scores: (n,) in [0, 1], sorted. rates: (threshold, false positives) each; may be empty.
+    """
+    figure, axes = make_figure(width, 0.9 * min(width, 4.6))
+    bars, edges = np.histogram(scores, bins=n_bins, range=(0, 1))
+    middle = (edges[:-1] + edges[1:]) / 2
+    axes.bar(middle, bars / len(scores), width=0.9 / n_bins, color=_GREY, label="points")
+    steps = np.linspace(0, 1, 201)
+    below = np.searchsorted(scores, steps, side="right") / len(scores)
+    axes.plot(steps, below, color=_BLUE, linewidth=1, label="points up to the score (CDF)")
+    if rates:
+        line: Any = {"color": _RED, "linewidth": 1, "marker": "o", "markersize": 3}
+        axes.plot(*zip(*rates, strict=True), label="false positives of the threshold", **line)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("score of the filter, or threshold")
+    axes.set_ylabel("share")
+    _short_ticks(axes.xaxis, axes.yaxis)
+    figure.legend(loc="outside lower center", ncols=1 if width < 5 else 3)
+    return figure
+
+
 def _short_ticks(*sides: Axis) -> None:
     """Ticks as all numbers are written: .25 for 0.25."""
     for side in sides:

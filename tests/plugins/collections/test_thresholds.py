@@ -10,6 +10,7 @@ from nuggetjudge.cli import app
 from nuggetjudge.judges import KeyPointFilter
 from nuggetjudge.judges.fitted import JudgeFile
 from nuggetjudge.plugins.collections.thresholds import list_thresholds, make_threshold_table
+from nuggetjudge.plugins.figures.filtering import draw_filter
 from nuggetjudge.records.kinds import LabelFile
 
 SCORES = {("t", name): score for name, score in [("a", 0.95), ("b", 0.8), ("c", 0.7), ("d", 0.2)]}
@@ -53,3 +54,24 @@ def test_a_cut_that_is_fitted_to_labels_takes_the_place_of_the_threshold(tmp_pat
     asked = [{"question": row["question"], "key_point": row["key_point"]} for row in rows[:6]]
     assert [fitted(**one).verdict for one in asked] == [row["label"] for row in rows[:6]]
     assert [plain(**one).verdict for one in asked] != [row["label"] for row in rows[:6]]
+
+
+def test_the_figure_has_every_score_and_the_rates_of_people(tmp_path):
+    pytest.importorskip("matplotlib")
+    points = [{"id": str(i), "text": "t", "score": i / 10} for i in range(5, 10)]
+    write_rows(tmp_path / "keypoints.jsonl", [{"qid": "t", "query": "?", "key_points": points}])
+    dropped = [{"qid": "t", "text": "t", "score": 0.25, "why": "filter"}]
+    dropped += [{"qid": "t", "text": "t", "why": "no_span"}]
+    write_rows(tmp_path / "rejected_keypoints.jsonl", dropped)
+    rates = [
+        {"threshold": 0.7, "false_positives": 0.5},
+        {"threshold": 0.9, "false_positives": None},
+    ]
+    statistics = {"verification": {"thresholds": rates}}
+    (tmp_path / "statistics.json").write_text(json.dumps(statistics))
+    figure, caption = draw_filter([tmp_path], 3.3)
+    below, people = figure.axes[0].lines
+    assert "6 key points" in caption
+    up_to = dict(zip(below.get_xdata().round(3), below.get_ydata(), strict=True))
+    assert (up_to[0.25], up_to[0.6], up_to[1.0]) == (1 / 6, 3 / 6, 1)
+    assert list(zip(*people.get_data(), strict=True)) == [(0.7, 0.5)]
