@@ -46,11 +46,12 @@ def test_a_block_of_python_on_a_first_page_prints_what_stands_below_it(monkeypat
         assert printed.getvalue() == output
 
 
-def test_the_picture_of_how_it_works_is_what_its_command_draws(monkeypatch):
+def test_the_pictures_of_pages_are_what_their_command_draws(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
-    from benchmarks.pages.concept import PICTURE, draw, judge
+    from benchmarks.pages.pictures import LAYERS, PICTURE, draw, draw_layers, judge
 
-    assert PICTURE.read_text("utf-8") == draw(judge()), "python -m benchmarks.pages.concept"
+    assert PICTURE.read_text("utf-8") == draw(judge()), "python -m benchmarks.pages.pictures"
+    assert LAYERS.read_text("utf-8") == draw_layers(), "python -m benchmarks.pages.pictures"
 
 
 def test_the_cost_on_the_page_of_questions_is_that_of_a_dry_run(monkeypatch, tmp_path):

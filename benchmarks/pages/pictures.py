@@ -1,13 +1,15 @@
-"""The picture of docs/learn/concepts.md: one answer from question to score.
+"""The pictures of docs/learn/concepts.md (an answer, from question to score) and architecture.md.
 
-    .venv/bin/python -m benchmarks.pages.concept
+    .venv/bin/python -m benchmarks.pages.pictures
 
-Texts, labels and the score come from a run of the lexical judge on one question of the demo.
+Texts, labels and the score come from a run of the lexical judge on one question of the demo; the
+layers of the architecture come from the rules for imports in pyproject.toml.
 """
 
 from __future__ import annotations
 
 import textwrap
+import tomllib
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -19,6 +21,22 @@ from nuggetjudge.views.numbers import format_share
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "concept.svg"
+LAYERS = ROOT / "docs" / "images" / "layers.svg"
+ROLES = {
+    "plugins": "report, labelling, exports, collections ...: joins by entry points",
+    "cli": "the command judge",
+    "gates": "results against bounds",
+    "evaluation": "Python: run, evaluate, compare",
+    "calibration": "fits judges to labels",
+    "programs": "the tasks, and the code that runs them",
+    "agents": "judges of several steps",
+    "judges": "one question to a model",
+    "retrieval": "finds and ranks passages",
+    "backends": "ask models; cache, budget",
+    "views": "tables in every format",
+    "records": "every file format",
+    "metrics": "numbers in, numbers out",
+}
 TOPIC = "demo-bees"
 PASSAGES = ("bees-02", "bees-03")
 ANSWER = (
@@ -34,13 +52,14 @@ LABELS = (  # label, style, words
 # It has a ground of its own, so that it can be read on a light and on a dark page.
 HEAD = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" \
 height="{height}" role="img">
-<title>From a question to a score: {title}</title>
+<title>{title}</title>
 <style>
 text {{ font: 15px system-ui, sans-serif; fill: #1c1f23 }}
 .who {{ font-size: 12px; fill: #555e68 }}
 .step {{ font-weight: 600 }}
 .ground {{ fill: #f1efe9 }} .card {{ fill: #ffffff; stroke: #e3e0d8 }}
 .yes {{ fill: #146e3c; font-weight: 600 }} .no {{ fill: #a3261d; font-weight: 600 }}
+.annex {{ stroke-dasharray: 5 4 }}
 .score {{ font-size: 22px; font-weight: 700 }} .arrow {{ stroke: #8a939d; fill: none }}
 @media (prefers-color-scheme: dark) {{
 text {{ fill: #e6e8eb }} .who {{ fill: #a7b0ba }}
@@ -98,7 +117,30 @@ def draw(judged: Mapping[str, Any]) -> str:
         for n, (style, text) in enumerate(lines):
             parts.append(_text(LEFT + 12, y + 24 + n * LINE, style, text))
         y += height + 12
-    head = HEAD.format(width=WIDTH, height=y, title=escape(f"V_strict {score}"))
+    head = HEAD.format(
+        width=WIDTH, height=y, title=escape(f"From a question to a score: V_strict {score}")
+    )
+    return head + "\n".join(parts) + "\n</svg>\n"
+
+
+def draw_layers() -> str:
+    """The folders as SVG, a row for each layer: a folder may import those in the rows below."""
+    rules = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = rules["tool"]["importlinter"]["contracts"][0]
+    layers = [[name.split(".")[1] for name in row.split(" | ")] for row in contract["layers"]]
+    parts, y = [], 12
+    for folders in layers:
+        if folders != layers[0]:
+            parts.append(f'<path class="arrow" d="M{WIDTH // 2} {y - 12}v9m-4 -4l4 4l4 -4"/>')
+        width = (WIDTH - 10) // len(folders)
+        for n, name in enumerate(folders):
+            x, style = 10 + n * width, " annex" if name == "plugins" else ""
+            frame = f'<rect class="card{style}" x="{x}" y="{y}" width="{width - 10}"'
+            parts.append(f'{frame} height="34" rx="5"/>')
+            parts.append(_text(x + 12, y + 22, "step", f"{name}/"))
+            parts.append(_text(x + 104, y + 22, "who", ROLES[name]))
+        y += 46
+    head = HEAD.format(width=WIDTH, height=y, title="A folder may import the folders below it")
     return head + "\n".join(parts) + "\n</svg>\n"
 
 
@@ -128,8 +170,9 @@ def _text(x: int, y: int, style: str, text: str) -> str:
 
 
 def main() -> None:
-    """Write the picture."""
+    """Write both pictures."""
     PICTURE.write_text(draw(judge()), encoding="utf-8")
+    LAYERS.write_text(draw_layers(), encoding="utf-8")
 
 
 if __name__ == "__main__":
