@@ -138,7 +138,7 @@ def draw_layers() -> str:
             frame = f'<rect class="card{style}" x="{x}" y="{y}" width="{width - 10}"'
             parts.append(f'{frame} height="34" rx="5"/>')
             parts.append(_text(x + 12, y + 22, "step", f"{name}/"))
-            parts.append(_text(x + 104, y + 22, "who", ROLES[name]))
+            parts.append(_text(x + 122, y + 22, "who", ROLES[name]))
         y += 46
     head = HEAD.format(width=WIDTH, height=y, title="A folder may import the folders below it")
     return head + "\n".join(parts) + "\n</svg>\n"
