@@ -94,6 +94,8 @@ def score(
 
     named, (path,) = path, open_results(context, [path])
     if labels is None and counts is None and (by := corrections.by) is not None:
+        if by.partition(":")[0] == "run":
+            raise InputError(f"--by {by}: for corrected scores alone; add --labels FILE")
         if spread or run_groups is not None:
             raise InputError(f"--by {by}: groups topics, wanted no --spread and no --run-groups")
         others = [name for name in corrections.list_given() if name != "--by"]

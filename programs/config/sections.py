@@ -257,7 +257,7 @@ class _DataConfig(Section):
     )
     keypoints: InputPath | None = Field(default=None, description="key points; made if missing")
     documents: InputPath | None = Field(
-        default=None, description="documents by topic, for key points and rubrics"
+        default=None, description="documents by topic, to make what answers are compared with"
     )
     index: InputPath | None = Field(
         default=None, description="output of judge index, for pipelines"

@@ -196,7 +196,7 @@ def test_what_is_not_alike_or_not_there_is_refused(tmp_path, people):
 # The pages on errors by covariate and on drift show what their commands print; refusals.
 ROOT = Path(__file__).resolve().parents[3]
 LABELS = ROOT / "tests" / "collection" / "labels"
-BIAS, DRIFT = ("bias", 2), ("drift", 2)
+BIAS, DRIFT = ("bias", 2), ("drift", 1)
 
 
 def blocks(page):
@@ -257,7 +257,7 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
     [
         (("bias", "LABELS", "lexical", "--by", "weather"), "--by weather: wanted some of"),
         (("agree", "LABELS", "lexical", "--by", "run"), "judge bias HUMAN JUDGED --by NAMES"),
-        (("score", "lexical", "--by", "run"), "--by: for corrected scores alone"),
+        (("score", "lexical", "--by", "run"), "--by run: for corrected scores alone"),
         (("score", "lexical", "--labels", "LABELS", "--by", "run"), "name a group, run:PATTERN"),
         (("drift", "lexical", "lexical", "--where", "a=b"), "--where: chooses labels of people"),
         (("drift", "lexical", "LABELS", "--kind", "keypoints"), "has no entailments.jsonl"),
