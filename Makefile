@@ -36,7 +36,7 @@ test-core:
 storm: $(READY)
 	PYTHONPATH=tests:tests/mocks:tests/inputs $(BIN)/python -m storm --size $(or $(SIZE),full) $(SEED:%=--seed %) $(ONLY:%=--only %)
 
-# What takes more than a few seconds, and what reads files, replies and texts from anywhere, of which
+# What takes more than about a second, and what reads files, replies and texts from anywhere, of which
 # it draws more than `make test`. Given by name, so that no other file of tests is imported.
 test-slow: $(READY)
 	NUGGETJUDGE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis" $$( \

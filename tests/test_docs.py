@@ -121,6 +121,26 @@ def parsed(command, words: list[str]) -> None:
         command.make_parser(context).parse_args(words)
 
 
+def test_each_part_of_the_papers_has_a_command_and_a_test_or_says_what_is_missing():
+    from nuggetjudge.cli.app import app
+
+    judge = typer.main.get_command(app)
+    page = (ROOT / "docs/protocols/coverage-of-the-papers.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in page.splitlines()
+        if line.startswith("| ") and not line.startswith("| paper ")
+    ]
+    assert len(rows) > 90
+    for row in rows:
+        paper, command, *_, checked_by = row
+        assert len(row) == 6, paper
+        is_tested = (ROOT / checked_by.strip("`")).is_file()
+        assert is_tested or checked_by.startswith("missing: "), f"{paper}: {checked_by}"
+        for words in re.findall("`judge ([^`]+)`", command):
+            parsed(judge, shlex.split(words))
+
+
 def test_every_python_block_of_the_pages_is_python_whose_imports_are_there():
     n = 0
     for page in PAGES:

@@ -87,6 +87,7 @@ def test_one_at_a_time_a_limit_is_almost_used_up(model_server, open_gateway, sup
     assert 2600 < budget.usage.tokens <= 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["max_tokens", "max_cost"])
 def test_a_limit_that_the_real_spending_fits_into_refuses_nothing(
     limit, model_server, open_gateway, support

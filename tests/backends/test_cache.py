@@ -107,6 +107,7 @@ def commits_of(cache, monkeypatch):
     return commits
 
 
+@pytest.mark.slow
 def test_replies_are_committed_together_each_within_a_fifth_of_a_second(cache, monkeypatch):
     commits = commits_of(cache, monkeypatch)
     put_s = []
@@ -529,6 +530,7 @@ def write_many(folder: str, start: int, n: int) -> None:
     cache.close()
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing(tmp_path):
     n, each = 4, 500
     fresh = multiprocessing.get_context("spawn")

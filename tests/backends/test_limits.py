@@ -69,6 +69,7 @@ def test_requests_a_minute_hold_through_a_gateway(model_server, open_gateway, su
     assert last - first >= 0.38
 
 
+@pytest.mark.slow
 def test_tokens_a_minute_hold_after_the_first_burst():
     tpm = 60_000  # 1,000 a second, 10,000 at once
     times = starts(24, tokens=500, tpm=tpm)  # 12,000 tokens
@@ -210,6 +211,7 @@ def reason_of(outcomes):
     return {getattr(each, "reason", None) for each in outcomes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "at_once", "mode"), SETTINGS)
 def test_limits_are_kept(size, at_once, mode, open_gateway, support, model_server):
     limit = "max_tokens" if at_once in (1, 64) else "max_cost"

@@ -399,6 +399,7 @@ def test_one_topic_says_nothing_of_how_topics_differ():
         fit_topics([0.1, 0.9], [0, 1], ["a", "a"], 2)
 
 
+@pytest.mark.slow
 @given(
     st.floats(0, 1),
     st.sampled_from([1e-7, 1e-3, 1.0]),

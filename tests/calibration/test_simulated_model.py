@@ -215,6 +215,7 @@ def say_labels(population, share, rng):
     return labels
 
 
+@pytest.mark.slow
 def test_a_fitted_cascade_agrees_as_its_parts_and_the_share_sent_on_imply(
     population, people, fit, tmp_path
 ):

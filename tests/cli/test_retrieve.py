@@ -327,6 +327,7 @@ def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, message):
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.slow
 def test_kills_repeat_no_finished_request_and_change_no_byte(data, environment, tmp_path, files_of):
     concurrency = 1
     with MockServer(brain=echo, latency_s=0.1) as server:

@@ -138,6 +138,7 @@ PAPER = r"""\documentclass{article}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.whole
 def test_a_document_takes_the_table_and_two_figures_as_commands_write_them(judge, tmp_path):
     vital = {"text": "x", "importance": "vital", "assignment": "support"}

@@ -70,6 +70,7 @@ def test_scores_become_a_data_frame(settings):
     assert {"run_id", "topic_id", "measure", "value", "n", "n_unjudged"} <= set(frame.columns)
 
 
+@pytest.mark.slow
 def test_concurrency_changes_no_byte(tmp_path, model_server):
     model_server.latency_s = 0.01
     made = {}

@@ -262,6 +262,7 @@ def test_importance_is_better_than_chance(shared_data, name):
     assert measure.kappa > 0.0
 
 
+@pytest.mark.slow
 def test_the_page_shows_these_figures(shared_data, capsys):
     table.main([str(shared_data)])
     printed = capsys.readouterr()

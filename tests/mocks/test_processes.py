@@ -19,6 +19,7 @@ print(again.stdout.strip(), again.returncode)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CAN_FORK, reason="this machine cannot fork from a server")
 def test_a_server_that_was_killed_is_started_again():
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -316,6 +316,7 @@ def test_labels_that_are_of_no_report_are_refused(changes, message, tmp_path):
         compare_annotators(data_of({}, reports=LABELLED), SETTINGS, path, Problems())
 
 
+@pytest.mark.slow
 def test_both_figures_of_the_paper_are_drawn_with_their_numbers(judge, run_coverage, tmp_path):
     pytest.importorskip("matplotlib")
     run_coverage()

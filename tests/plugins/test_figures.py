@@ -67,6 +67,7 @@ def scores(path, table, measure="A"):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["leaderboard", "topics", "length", "tau", "labels", "confusion"])
 def test_each_figure_is_written_in_each_format_and_alike_twice(demo, tmp_path, kind):
     options = {"labels": LABELS} if kind in ("tau", "confusion") else {}
@@ -262,6 +263,7 @@ def test_names_are_shown_as_they_are(tmp_path):
     assert {"a$x^2$_<b>&", "?[2J"} <= set(texts(tmp_path / "f.svg"))
 
 
+@pytest.mark.slow
 def test_forty_five_real_runs_fit_a_page(real, tmp_path):
     for kind in ("leaderboard", "topics", "length"):
         draw(kind, [real.folder], tmp_path / f"{kind}.svg")

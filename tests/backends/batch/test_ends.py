@@ -26,6 +26,7 @@ def test_an_expired_batch_keeps_what_was_done_and_the_rest_is_asked_again(
     assert len(server.requests) == 10
 
 
+@pytest.mark.slow
 def test_batches_that_always_expire_end_as_unjudged(server, open_batches, ask_all):
     server.ends.extend(["expired"] * 9)
     server.share_done = 0.0
@@ -187,6 +188,7 @@ def test_a_batch_that_was_made_is_not_given_up_and_counts_once(
     assert budget.usage.requests == len(server.requests) == 4
 
 
+@pytest.mark.slow
 def test_a_wait_that_the_endpoint_asks_for_is_kept_up_to_a_limit(
     open_batches, ask_all, monkeypatch
 ):

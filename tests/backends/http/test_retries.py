@@ -147,6 +147,7 @@ def seconds_between(server: MockServer) -> float:
     return second.started_s - first.started_s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "after", "least", "most"),
     [(429, lambda: "0.3", 0.3, 1.5), (503, lambda: http_date(2), 0.9, 4)],  # whole seconds in dates

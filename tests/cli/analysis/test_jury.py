@@ -128,6 +128,7 @@ def test_a_share_becomes_a_threshold_of_a_file_that_a_config_takes(judge, cascad
     assert (again.code, "is there already" in again.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_guarantee_is_printed_with_how_often_it_was_broken(judge, cascade_voted):
     given = (
         "cascade", "fit", cascade_voted, cascade_voted, "--votes", "said", "--confidence",

@@ -271,6 +271,7 @@ def test_a_parameter_that_is_refused_is_named_with_its_setting(
         assert len(server.requests) <= 5
 
 
+@pytest.mark.slow
 def test_a_storm_that_passes_ends_nothing(long):
     with MockServer(
         brain=full, faults=lambda index, body: Status(503) if index < 24 else None

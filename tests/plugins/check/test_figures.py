@@ -218,6 +218,7 @@ def test_repeated_judgements_say_how_noisy_the_judge_is():
     assert found["repeats"]["same"]["value"] == pytest.approx((19 + 1 / 3) / 20)
 
 
+@pytest.mark.slow
 def test_many_rows_take_little_memory(monkeypatch):
     """Without topics, 30,000 rows are drawn in 2,000 groups: the interval is as wide."""
     rows = pairs(n=30_000, labels=("no", "yes"))

@@ -128,6 +128,7 @@ def test_scores_are_cut_where_other_rows_say_best():
     assert "yes from .6" in note(found, "Best cut")
 
 
+@pytest.mark.slow
 def test_a_cut_is_not_praised_for_the_rows_it_was_fitted_on():
     """Scores that say nothing: the best cut of 40 rows looks better than chance on those rows."""
     rng = random.Random(8)

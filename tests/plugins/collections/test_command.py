@@ -190,6 +190,7 @@ def test_commands_on_results_say_that_a_collection_is_none(judge, tmp_path):
         assert "c: a collection of judge build crux, not results of judge run" in ran.err
 
 
+@pytest.mark.slow
 def test_kills_repeat_no_finished_request_and_change_no_byte(
     coded, environment, tmp_path, files_of
 ):
@@ -382,6 +383,7 @@ def test_a_folder_and_a_file_are_told_apart(arguments, message, judge):
     assert message in " ".join(ran.err.replace("│", " ").split())
 
 
+@pytest.mark.slow
 def test_a_kill_repeats_no_finished_request_and_changes_no_byte(
     judge, seeds, documents, environment, tmp_path, files_of
 ):

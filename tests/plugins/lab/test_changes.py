@@ -204,6 +204,7 @@ def test_independent_rows_give_the_values_of_truescore():
     assert alone.error(1) == pytest.approx(per_hundred.std_error, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_topics_of_several_rows_are_left_out_one_at_a_time_as_by_refitting():
     import statsmodels.api as sm
 

@@ -452,6 +452,7 @@ def test_what_is_missing_is_counted_with_its_reason(first_screen_demo, tmp_path)
     assert missing["lines"][1]["text"] == "1 run left topics unanswered (scored 0)."
 
 
+@pytest.mark.slow
 def test_45_real_runs_with_gaps_are_not_told_apart(shared_data, tmp_path):
     data = shared_data / "rag24_e2e"
     result = nj.run(

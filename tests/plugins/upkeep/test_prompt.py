@@ -205,6 +205,7 @@ def test_items_of_a_file_share_a_prompt_as_in_a_run(judge, tmp_path):
     assert row["from_example"] == []
 
 
+@pytest.mark.slow
 def test_tokens_are_those_of_the_model_where_litellm_has_its_tokenizer(judge, monkeypatch):
     tiktoken = pytest.importorskip("tiktoken")
     package = Path(find_spec("litellm").origin).parent  # it brings tiktoken's files along

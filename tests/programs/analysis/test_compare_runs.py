@@ -162,6 +162,7 @@ def test_too_few_shared_topics_are_said_with_how_many_are_needed(tmp_path):
     assert {p["is_significant"] for p in board["pairs"]} == {False, None}, last
 
 
+@pytest.mark.slow
 def test_45_real_runs_with_gaps_are_all_compared(shared_data, tmp_path):
     """Passages are missing, so that one topic of 12 is whole: all runs were "not known"."""
     data = shared_data / "rag24_e2e"

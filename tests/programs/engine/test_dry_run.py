@@ -375,6 +375,7 @@ def asked(batch_executor_server):
     )
 
 
+@pytest.mark.slow
 def test_results_are_those_of_a_local_run(batch_executor_server, config, tmp_path):
     programs = ["relevance", "nuggets", "support"]
     data = EXAMPLES.parent / "tests" / "collection"
@@ -445,6 +446,7 @@ def test_a_lexical_judge_needs_no_batch(batch_executor_server, config, tmp_path)
     assert not batch_executor_server.batches
 
 
+@pytest.mark.slow
 def test_no_more_judgements_are_held_than_said(batch_executor_server, config):
     nj.run(config("batch", program=["support"], **{"run.batch.at_once": 20}))
     sizes = [len(batch.lines) for batch in batch_executor_server.batches.values()]

@@ -446,6 +446,7 @@ def test_labels_of_some_runs_do_not_speak_for_all_runs(nuggets):
     assert correct_scores(nuggets.path, every, Problems(), measures=["A"]).pooled == []
 
 
+@pytest.mark.slow
 def test_the_pooled_interval_holds_the_truth_as_often_as_it_says(tmp_path):
     """Draws of 48 labels over three runs; the truth is that of people for all 240 items."""
     nuggets = Nuggets(tmp_path, seed=5)
