@@ -42,6 +42,8 @@ def printed(folder: Path, command: str) -> str:
         ("protocols/making-collections.md", 6),
         ("backends.md", 1),
         ("protocols/arena.md", 1),
+        ("protocols/nuggets.md", 1),
+        ("protocols/support.md", 1),
     ],
 )
 def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):

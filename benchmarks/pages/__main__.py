@@ -56,6 +56,8 @@ COMMANDS = {  # page: which of its commands print all that stands below them
     "backends.md": "--dry-run",
     "generate.md": "",
     "making-collections.md": "",
+    "nuggets.md": "judge run nuggets",
+    "support.md": "--out results/support",
 }
 
 
