@@ -44,7 +44,7 @@ TABLES = {  # page: what prints its tables
     "contexts.md": (retrieval.main,),
     "context-rankings.md": (retrieval.main,),
     "corrected-scores.md": (corrected.main, looks.main),
-    "coverage.md": (crux.main,),
+    "crux-duc.md": (crux.main,),
     "jury-methods.md": (juries.main,),
     "lexical.md": (lexical.main,),
     "real-judges.md": (real_judges.main,),

@@ -1,8 +1,8 @@
-"""Coverage on CRUX-DUC with recorded ratings: the tables of docs/protocols/coverage.md.
+"""Coverage on CRUX-DUC with recorded ratings: the tables of docs/benchmarks/crux-duc.md.
 
     python -m benchmarks.pages.crux DATA
 
-DATA holds the folder crux_duc, laid out as docs/protocols/coverage.md says. No model is asked: the
+DATA holds the folder crux_duc, laid out as docs/benchmarks/crux-duc.md says. No model is asked: the
 ratings are those of an LLM that others ran.
 """
 
