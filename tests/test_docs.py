@@ -74,7 +74,8 @@ def test_the_page_of_agents_shows_a_trace_and_a_table_of_its_example(home):
 
 
 PAGES = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md")]
-PAGES.remove(ROOT / "CHANGELOG.md")  # names what was, too
+CHANGELOG = ROOT / "CHANGELOG.md"
+PAGES.remove(CHANGELOG)  # names what was, too
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
@@ -170,7 +171,7 @@ def names_in(module: str) -> set[str]:
 
 
 def test_every_link_between_pages_leads_to_a_file():
-    pages = [*PAGES, ROOT / "CHANGELOG.md"]
+    pages = [*PAGES, CHANGELOG]
     links = [
         (page, link)
         for page in pages
@@ -179,6 +180,19 @@ def test_every_link_between_pages_leads_to_a_file():
     assert len(links) > 50
     dead = [(str(page), link) for page, link in links if not (page.parent / link).exists()]
     assert dead == []
+
+
+def test_the_changelog_says_each_change_once_in_one_line():
+    _, *versions = CHANGELOG.read_text(encoding="utf-8").split("\n## ")
+    assert versions
+    for version in versions:
+        lines = [line for line in version.splitlines()[1:] if line]
+        changes = [line for line in lines if line.startswith("- ")]
+        assert len(lines) <= 120, "keep a version on one page"
+        assert [line for line in lines if line.startswith(" ")] == [], "a change of two lines"
+        assert [line for line in changes if len(line) > 200] == [], "a change of a long line"
+        assert sorted({*changes}) == sorted(changes), "a change that is there twice"
+        assert re.findall("^### (.*)", version, re.M)[0] == "Scores"
 
 
 def test_what_runs_before_a_commit_is_what_make_check_runs():

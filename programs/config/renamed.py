@@ -1,7 +1,7 @@
-"""What earlier versions had, and what to use instead: the table of CHANGELOG.md, read by errors.
+"""What earlier versions had, and what to use instead. Errors read these tables.
 
-A test holds the two equal. Settings have dotted names, with * for a name of the user's own or a
-place in a list; options have the name of their command before them.
+docs/reference/renamed.md has them, too; a test keeps both equal. Settings have dotted names, with *
+for a name of the user's own or a place in a list; options begin with the name of their command.
 """
 
 from __future__ import annotations

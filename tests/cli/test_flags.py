@@ -363,14 +363,14 @@ def test_the_core_works_where_an_annex_was_taken_out(installed, capsys, monkeypa
     assert commands.find_command("report") is None
 
 
-# Options and settings of before: the error names the new one, and CHANGELOG.md says the same.
+# Options and settings of before: the error names the new one, and a page says the same.
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-CHANGES = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
+RENAMED = Path(__file__).resolve().parents[2] / "docs" / "reference" / "renamed.md"
 
 
-def test_the_changelog_has_the_table_that_errors_read():
-    text = CHANGES.read_text(encoding="utf-8").split("### Renamed and removed")[1]
-    rows = re.findall(r"^\| `(.+?)` \| (.+) \|$", text.split("\n### ")[0], re.M)
+def test_the_page_of_renamed_names_has_the_tables_that_errors_read():
+    text = RENAMED.read_text(encoding="utf-8").split("\n## Commands")[0]
+    rows = re.findall(r"^\| `(.+?)` \| (.+) \|$", text, re.M)
     wanted = {f"judge {old}": new for old, new in REMOVED_OPTIONS.items()}
     wanted |= {old: f"`{new}`" for old, new in RENAMED_SETTINGS.items()}
     assert dict(rows) == {**wanted, **REMOVED_SETTINGS}
