@@ -29,10 +29,6 @@ KEY, OTHER = b"k" * 20, b"o" * 20
 LINE = b'["{\\"verdict\\":\\"full\\"}","stop","","m",1,0,1]'
 
 
-def mode_of(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
 def rows_of(folder: Path) -> list[tuple[bytes, bytes]]:
     with sqlite3.connect(folder / "cache.db") as db:
         return [(bytes(k), bytes(v)) for k, v in db.execute("SELECT key, value FROM Cache")]
@@ -278,14 +274,14 @@ def test_the_folder_is_made_private(tmp_path):
         ReplyCache(tmp_path / "a" / "b").close()
     finally:
         os.umask(old)
-    assert mode_of(tmp_path / "a" / "b") == 0o700
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o755, 0o777])
 def test_a_folder_that_others_can_enter_is_closed_to_them(tmp_path, mode):
     tmp_path.chmod(mode)
     ReplyCache(tmp_path).close()
-    assert mode_of(tmp_path) == 0o700
+    assert stat.S_IMODE((tmp_path).stat().st_mode) == 0o700
 
 
 def test_a_folder_of_somebody_else_is_refused_before_anything_is_opened(tmp_path, monkeypatch):
@@ -303,7 +299,7 @@ def test_by_default_it_stands_in_the_users_cache_directory(monkeypatch, tmp_path
     assert default_folder(FOLDER) == tmp_path / "cache" / "replies"
     assert not (tmp_path / "cache").exists()
     ReplyCache().close()
-    assert mode_of(tmp_path / "cache" / "replies") == 0o700
+    assert stat.S_IMODE((tmp_path / "cache" / "replies").stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize(
