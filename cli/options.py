@@ -204,8 +204,8 @@ _QUOTED = re.compile(r"'([^']*)'")
 class Command(TyperCommand):
     """A command whose options stand under panels, and which knows what shells do to patterns."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options by panel, in plain text: rich alone takes as long as all of this."""
+    def list_parameters(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Arguments and options as (names, help), by panel in the order of the help."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             panel = getattr(parameter, "rich_help_panel", None)
@@ -217,9 +217,14 @@ class Command(TyperCommand):
                     names = names.replace(match[0], "<name>")
                     text = f"{text} One of {', '.join(match[1].split('|'))}."
                 panels.setdefault(panel, []).append((_plain_type(names), text))
-        for panel in sorted(panels, key=lambda name: PANELS.index(name if name in PANELS else "")):
+        order = sorted(panels, key=lambda name: PANELS.index(name if name in PANELS else ""))
+        return {panel: panels[panel] for panel in order}
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options by panel, in plain text: rich alone takes as long as all of this."""
+        for panel, rows in self.list_parameters(ctx).items():
             with formatter.section(panel):
-                formatter.write_dl(panels[panel])
+                formatter.write_dl(rows)
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """See click; the whole first sentence, which the list of a group wraps."""

@@ -1,4 +1,4 @@
-"""Pages made as the site is built: the help of every command, Python names from docstrings.
+"""Pages made as the site is built: Python names from docstrings.
 
 A hook of mkdocs.yml. Patterns in its `nav` become the pages of a folder that stand nowhere else.
 """
@@ -10,13 +10,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
 
-import click
-import typer
 from mkdocs.structure.files import File, Files
 
-from nuggetjudge.cli.app import app
-
-WIDTH = 88  # of help texts, in characters
 PYTHON = {  # module: title of its page
     "nuggetjudge": "nuggetjudge",
     "nuggetjudge.evaluation.result": "evaluation: rows by question",
@@ -37,21 +32,12 @@ PYTHON = {  # module: title of its page
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages, and put those that patterns of the navigation name in their places."""
-    files.append(File.generated(config, "reference/cli.md", content=command_line()))
     for module, title in PYTHON.items():
         page = f"reference/python/{module.rpartition('.')[2]}.md"
         files.append(File.generated(config, page, content=names(module, title)))
     pages = [file.src_uri for file in files.documentation_pages()]
     config.nav = expanded(config.nav, pages, set(_named(config.nav)))
     return files
-
-
-def command_line() -> str:
-    """The help of each command, as the terminal has it."""
-    judge, *commands = _commands()
-    parts = [f"# The command line\n\n{_help(judge)}"]
-    parts += [f"## {context.command_path}\n\n{_help(context)}" for context in commands]
-    return "\n\n".join(parts)
 
 
 def names(module: str, title: str) -> str:
@@ -95,20 +81,3 @@ def _named(entry: Any) -> Iterator[str]:
         return
     for below in entry.values() if isinstance(entry, dict) else entry:
         yield from _named(below)
-
-
-def _commands() -> Iterator[click.Context]:
-    """A context of `judge`, and of each command below it."""
-    waiting = [(typer.main.get_command(app), "judge", None)]
-    while waiting:
-        command, name, parent = waiting.pop(0)
-        settings = {"terminal_width": WIDTH, "max_content_width": WIDTH, **command.context_settings}
-        context = click.Context(command, info_name=name, parent=parent, **settings)
-        yield context
-        if hasattr(command, "list_commands"):
-            below = [(command.get_command(context, n), n) for n in command.list_commands(context)]
-            waiting[:0] = [(each, name, context) for each, name in below]
-
-
-def _help(context: click.Context) -> str:
-    return f"```text\n{context.command.get_help(context)}\n```"

@@ -238,7 +238,7 @@ def repaired(results: ExistingPath, *, out: Path) -> None:
 
 
 def ragdoll(context: typer.Context, results: Results, out: Out) -> None:
-    """Write nuggets, support, relevance ... as RAGDoll does, for its metrics and arena.
+    """Write nuggets, support, relevance and so on as RAGDoll does, for its metrics and arena.
 
     Example: judge export ragdoll results/demo for-ragdoll
     """

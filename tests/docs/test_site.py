@@ -86,12 +86,37 @@ def test_a_link_out_of_the_docs_is_a_page_or_plain_text(site):
     assert 'href="protocols/nuggets.html"' in page(site, "index.html")
 
 
-def test_every_command_has_its_help_in_the_reference(site):
-    from nuggetjudge.cli.commands import all_commands
+def commands(command, name="judge"):
+    """Every command below one, by the name of its page."""
+    for below in getattr(command, "list_commands", lambda _: [])(None):
+        each = command.get_command(None, below)
+        yield f"{name}-{below}", each
+        yield from commands(each, f"{name}-{below}")
 
-    reference = Loads(page(site, "reference/cli.html")).ids
-    names = {f"judge-{name}" for name in all_commands()} | {"judge-build-crux", "judge-cascade-fit"}
-    assert names <= reference
+
+def test_every_command_has_a_page_with_an_anchor_for_each_option(site):
+    import typer
+
+    from nuggetjudge.cli.app import app
+
+    overview = page(site, "reference/cli/index.html")
+    found = dict(commands(typer.main.get_command(app)))
+    assert {"judge-run", "judge-index", "judge-build-crux", "judge-cascade-fit"} <= set(found)
+    for name, command in found.items():
+        text = page(site, f"reference/cli/{name}.html")
+        assert f'href="{name}.html"' in overview.partition("<article")[2]
+        assert 'href="../../results.html#exit-codes"' in text
+        if not hasattr(command, "list_commands"):
+            options = {opt for x in command.params if not x.hidden for opt in x.opts}
+            assert {opt for opt in options if opt.startswith("--")} <= Loads(text).ids, name
+    text = re.sub("<[^>]+>", "", page(site, "reference/cli/judge-score.html"))
+    assert "\njudge score results/demo --by category\n" in text
+
+
+def test_a_command_that_a_page_names_is_a_link_to_its_reference(site):
+    article = page(site, "howto/index.html").partition("<article")[2]
+    for goal in ("judge-calibrate.html", "judge-run.html#--fail-under"):
+        assert f'href="../reference/cli/{goal}"' in article
 
 
 @pytest.mark.parametrize(
