@@ -25,6 +25,7 @@ from nuggetjudge.cli.commands import all_commands
 
 FOLDER = "reference/cli"
 EXITS = "../../results.md#exit-codes"
+WIDTH = 90  # of examples, in characters
 HEAD = "---\nsearch: {boost: 0.5}\n---\n"  # the page that explains a thing comes first
 _OTHER = re.compile("^(learn|decisions|benchmarks|reference)/|/index.md|of-the-papers|architecture")
 _OPTION = re.compile(r"(?<![\w`-])--[a-z][\w-]*")
@@ -85,7 +86,7 @@ def page(name: str, texts: Mapping[str, str] = MappingProxyType({})) -> str:
         parts.append("Explained in: " + " · ".join(pages))
     parts.append(f"```text\n{context.command.get_usage(context).removeprefix('Usage: ')}\n```")
     if examples:
-        parts.append("## Examples\n\n```bash\n" + "\n".join(examples) + "\n```")
+        parts.append("## Examples\n\n```bash\n" + "\n".join(map(_broken, examples)) + "\n```")
     if below:
         parts.append("## Commands\n\n" + _table("command", [*map(_row, below)]))
     if default := getattr(context.command, "default", None):
@@ -100,6 +101,17 @@ def page(name: str, texts: Mapping[str, str] = MappingProxyType({})) -> str:
     codes = "".join(f"- {each}\n" for each in exits)
     parts.append(f"## Exit codes\n\n{codes}\nAll commands have the same [exit codes]({EXITS}).\n")
     return "\n\n".join(parts)
+
+
+def _broken(line: str) -> str:
+    """A command in lines of at most WIDTH characters, broken before options."""
+    first, *more = line.split(" --")
+    lines = [first]
+    for part in more:
+        if len(lines[-1]) + len(part) + 3 > WIDTH:
+            lines.append("   ")
+        lines[-1] += f" --{part}"
+    return " \\\n".join(lines)
 
 
 def find_explaining(name: str, texts: Mapping[str, str]) -> list[str]:
