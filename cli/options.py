@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Model = Annotated[
     str | None,
     typer.Option(
-        help="What answers: lexical, openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM name, "
+        help="Who judges: lexical, openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM name, "
         "or a name under models: in the config; default: lexical.",
         rich_help_panel="Models",
     ),

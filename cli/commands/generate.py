@@ -17,7 +17,7 @@ def generate(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write TREC RAG answers from retrieval runs, citations checked. Started again, it goes on.
+    """Write TREC RAG answers from retrieval runs, citations checked. The same command continues.
 
     Example: judge generate --topics topics.tsv --retrieval bm25.run --passages passages.jsonl
     --model openai/gpt-4o --out generated

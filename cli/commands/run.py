@@ -49,7 +49,7 @@ def run(
     what: Annotated[
         str | None,
         typer.Argument(
-            help=f"A config file, or programs: {', '.join(program_names())}.", show_default=False
+            help=f"A config file, or tasks: {', '.join(program_names())}.", show_default=False
         ),
     ] = None,
     *,
@@ -59,7 +59,7 @@ def run(
     verbose: Verbose = False,
     printed: LeaderboardOutput,
 ) -> None:
-    """Judge runs and print a leaderboard. Started again, it goes on where it was.
+    """Judge runs and print a leaderboard. The same command continues a stopped run.
 
     Example: judge run nuggets,support --topics topics.tsv --candidates candidates.jsonl
     --qrels qrels.txt --passages passages.jsonl --runs runs/ --model lexical --out results

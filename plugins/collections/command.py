@@ -42,11 +42,11 @@ def crux(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a CRUX collection from multi-document summaries. Started again, it goes on.
+    """Make a CRUX collection from multi-document summaries. The same command continues.
 
-    Of each summary: a request, sub-questions, and standalone passages of its documents, all
-    rated; which questions are answerable, which passages required; qrels, statistics and a
-    datasheet. The cost is printed first.
+    For each summary it makes a request, sub-questions, and standalone passages of the documents,
+    and rates all passages. It finds the answerable questions and the required passages, and writes
+    qrels, statistics and a datasheet. The cost is printed first.
 
     Example: judge build crux summaries.jsonl --model openai/gpt-4o --out collection --max-cost 5
     Then: judge build crux results/coverage --select spread --keep 8 --out selected
@@ -93,7 +93,7 @@ def long2rag(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a Long2RAG collection from seed questions and documents. Started again, it goes on.
+    """Make a Long2RAG collection from seed questions and documents. The same command continues.
 
     Seeds are scored and those that are good enough kept, new questions made of them, and all
     split into sub-questions to search by. Of given documents: key points, merged and filtered,

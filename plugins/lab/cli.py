@@ -121,7 +121,7 @@ def drift(
     margin: float = 0.05,
     output: Output,
 ) -> None:
-    """Tell whether a change of scores is one of the judge, or of the systems that it judges.
+    """Tell whether scores changed because of the judge or because of the systems.
 
     Example: judge drift results/may results/june --labels human.csv
 

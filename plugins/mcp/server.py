@@ -219,7 +219,7 @@ class SessionTools:
     ) -> Evaluation:
         """Judge the run files that a config names, by this server's model, into results/NAME, and
         give the leaderboard. Name each version of a system, so that compare_runs can hold one
-        against another. A call that was stopped goes on where it was if it is made again."""
+        against another. The same call continues one that was stopped."""
 
         async def tell(done: float, message: str) -> None:
             await ctx.report_progress(done, message=message)
