@@ -436,8 +436,6 @@ def _check_url(api_base: str) -> None:
 
 def _meant(model: str) -> str:
     """What a model without a provider may have been meant as, put as the end of an error."""
-    pass  # MERGED
-
     if alike := did_you_mean(model, ["lexical"]):
         return alike
     provider = find_provider(model)

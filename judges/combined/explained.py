@@ -9,13 +9,12 @@ import dspy
 
 from ...backends.adapter import replace_instructions, with_first, without
 from ...backends.errors import JudgeError
-from ...backends.prompt import Prompt
 from ...backends.replies.schema import get_key_source, get_meanings
 from ...records.judgements import Provenance, Reason, Unjudged
-from ...records.kinds import EXPLAINER, FIRST
+from ...records.kinds import EXPLAINER
 from ..items import ItemJudge, make_keys
 from ..verdicts import Verdict
-from .jury import Several
+from .jury import Followed
 
 VERSION = "1"  # raised when what the second model is asked changes
 NOTE = """\
@@ -29,7 +28,7 @@ _SHARED = (
 )
 
 
-class Explained(Several):
+class Explained(Followed):
     """A judge whose labels another model explains: `judge(sentence=, passage=)` has both.
 
     Args:
@@ -43,6 +42,8 @@ class Explained(Several):
 
     Raises: ValueError for a judge whose label is made of others, or that has nothing to quote.
     """
+
+    role = EXPLAINER
 
     def __init__(
         self,
@@ -80,23 +81,10 @@ class Explained(Several):
                 outcomes[i] = outcome
         return outcomes, calls
 
-    def prompts(self) -> dict[str, Prompt]:
-        """See Judge: those of both."""
-        return {
-            f"{who}.{name}": prompt
-            for who, judge in ((FIRST, self.first), (EXPLAINER, self.writer))
-            for name, prompt in judge.prompts().items()
-        }
-
     @property
-    def most_calls(self) -> int:
-        """See ItemJudge."""
-        return self.first.most_calls + 1
-
-    @property
-    def has_logprobs(self) -> bool:
-        """See ItemJudge: whether the first judge's scores do."""
-        return self.first.has_logprobs
+    def second(self) -> ItemJudge:
+        """See Followed."""
+        return self.writer
 
     @property
     def model_name(self) -> str:

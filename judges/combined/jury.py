@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import dspy
 
@@ -15,7 +15,7 @@ from ...backends.loop import task_group
 from ...backends.prompt import Prompt
 from ...metrics.jury import METHODS, TIES, JuryMethod, Ties, combine_votes
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
-from ...records.kinds import ADJUDICATED
+from ...records.kinds import ADJUDICATED, FIRST
 from ..items import ItemJudge
 from ..verdicts import Verdict, as_one
 
@@ -62,6 +62,40 @@ class Several(ItemJudge):
             setattr(self, shared, getattr(first, shared))
         self.optional = max((judge.optional for judge in judges.values()), key=len)
         self.definition = getattr(first, "definition", None)  # of a custom judge
+
+
+class Followed(Several):
+    """A judge and a second one that is asked about its labels.
+
+    Attributes:
+        first: gives the labels. role: what the second one is called in prompts.
+    """
+
+    first: ItemJudge
+    role: ClassVar[str]
+
+    @property
+    def second(self) -> ItemJudge:
+        """The judge that is asked after the first."""
+        raise NotImplementedError
+
+    def prompts(self) -> dict[str, Prompt]:
+        """See Judge: those of both."""
+        return {
+            f"{who}.{name}": prompt
+            for who, judge in ((FIRST, self.first), (self.role, self.second))
+            for name, prompt in judge.prompts().items()
+        }
+
+    @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return self.first.most_calls + 1
+
+    @property
+    def has_logprobs(self) -> bool:
+        """See ItemJudge: whether the first judge's scores do."""
+        return self.first.has_logprobs
 
 
 def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:

@@ -9,14 +9,13 @@ from typing import Any
 import dspy
 
 from ...backends.errors import JudgeError
-from ...backends.prompt import Prompt
 from ...records.judgements import Provenance, Unjudged
 from ...records.kinds import FIRST, VERIFIED, VERIFIER
 from ..items import ItemJudge
 from ..lexical.grounds import spans
 from ..verdicts import Verdict
 from .cascade import Cascade
-from .jury import Jury, Several, with_input
+from .jury import Followed, Jury, with_input
 
 VERSION = "1"  # raised when what is made of the two labels changes
 PARTS = "parts_in_question"
@@ -29,7 +28,7 @@ _OF_FIRST = (*_OF_BOTH, "optional", "window")
 _OF_VERIFIER = ("answer_type", "gains", "quotable", "groundless", "output")  # a jury has not all
 
 
-class Verified(Several):
+class Verified(Followed):
     """A judge with a verifier: `judge(sentence=, passage=)` has label, score, votes.
 
     Args:
@@ -51,6 +50,8 @@ class Verified(Several):
     Raises: ValueError for judges that do not judge the same or cannot quote, for no condition, or
         for a condition that is never met.
     """
+
+    role = VERIFIER
 
     def __init__(
         self,
@@ -125,23 +126,10 @@ class Verified(Several):
             return super().prediction(outcome, votes=outcome.votes, **more)
         return super().prediction(outcome, votes=[each.votes for each in outcome], **more)
 
-    def prompts(self) -> dict[str, Prompt]:
-        """See Judge: those of both."""
-        return {
-            f"{who}.{name}": prompt
-            for who, judge in ((FIRST, self.first), (VERIFIER, self.verifier))
-            for name, prompt in judge.prompts().items()
-        }
-
     @property
-    def most_calls(self) -> int:
-        """See ItemJudge."""
-        return self.first.most_calls + 1
-
-    @property
-    def has_logprobs(self) -> bool:
-        """See ItemJudge: whether the first judge's scores do."""
-        return self.first.has_logprobs
+    def second(self) -> ItemJudge:
+        """See Followed."""
+        return self.verifier
 
     @property
     def model_name(self) -> str:
