@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -15,6 +15,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_run_groups
 from ...views.table import Column, Kind, Row, Table
+from ..inputs import ORACLES
 from ..protocols.program import Folder
 from ..protocols.table import choose
 from ..scoring.topic_scores import TopicScores, scores_by_topic
@@ -36,7 +37,7 @@ class Spread:
 
     Attributes:
         runs: `min`, `median` or `max`, or the name of a group.
-        n_runs: so many of them. n_unjudged: (run, topic) without a value, which are excluded.
+        n_runs: so many of them. n_unjudged: (run, topic) whose judgements are missing, excluded.
         value: of the first three the mean over topics of the lowest, median or highest score of a
             topic; of a group the mean of its runs. None: nothing was judged.
     """
@@ -51,8 +52,11 @@ class Spread:
 def match_groups(path: Path, runs: Collection[str], problems: Problems) -> dict[str, str]:
     """The group of each run, `other` without one; names match with and without a team prefix.
 
+    The oracles of coverage are no runs and in no group.
+
     Raises: InputError if the file is wrong or names none of the runs.
     """
+    runs = [run for run in runs if run not in ORACLES]
     groups = read_run_groups(path, problems)
     problems.raise_errors()
     names = {run: name for name, run in run_aliases(runs, groups).items()}
@@ -85,10 +89,11 @@ def measure_spread(
     for measure in (name for name in board.measures if name in scores.values):
         spreads += _measure(scores, measure)
         for group in sorted(set(groups.values())):
-            means = [line.value(measure) for line in board.lines if groups[line.run_id] == group]
-            known = [value for value in means if value is not None]
+            lines = [line for line in board.lines if groups.get(line.run_id) == group]
+            known = [mean for line in lines if (mean := line.value(measure)) is not None]
+            n_missing = _count_missing(scores, measure, [line.run_id for line in lines])
             mean = fmean(known) if known else None
-            spreads.append(Spread(group, measure, len(means), len(means) - len(known), mean))
+            spreads.append(Spread(group, measure, len(lines), n_missing, mean))
     return spreads
 
 
@@ -96,11 +101,17 @@ def _measure(scores: TopicScores, measure: str) -> Iterator[Spread]:
     runs = list(scores.values[measure])
     table = make_score_table(scores, measure, runs)
     judged = table[~np.isnan(table).all(axis=1)]
-    values = scores.values[measure]
-    n_unjudged = sum(values[r].get(t, 0.0) is None for r in runs for t in scores.topics[measure])
+    n_unjudged = _count_missing(scores, measure, runs)
     for name, order in _ORDERS.items():
         value = float(np.mean(order(judged, axis=1))) if judged.size else None
         yield Spread(name, measure, len(runs), n_unjudged, value)
+
+
+def _count_missing(scores: TopicScores, measure: str, runs: Iterable[str]) -> int:
+    """How many scores of these runs by topic lack judgements; an undefined one lacks none."""
+    rows = scores.rows[measure]
+    of_runs = (rows[run].get(topic) for run in runs for topic in scores.topics[measure])
+    return sum(row is not None and row.value is None and row.n_unjudged != 0 for row in of_runs)
 
 
 def make_spread_table(board: Leaderboard, spreads: Sequence[Spread]) -> Table:

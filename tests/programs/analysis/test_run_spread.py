@@ -50,12 +50,32 @@ def test_min_median_and_max_are_means_over_topics_and_groups_means_of_runs(tmp_p
         "AG": 0.375,  # (.5 + .25) / 2
         "RAG": 0.475,  # (.3 + .65) / 2
     }
-    assert [(one.n_runs, one.n_unjudged) for one in found] == [(4, 1)] * 3 + [(2, 0)] * 2
+    counts = [(one.n_runs, one.n_unjudged) for one in found]
+    assert counts == [*[(4, 1)] * 3, (2, 0), (2, 1)]  # c of RAG was not judged on u
     table = make_spread_table(board, found)
     assert [row.cells[:2] for row in table.rows] == [
         ["min", 4], ["median", 4], ["max", 4], ["AG", 2], ["RAG", 2],
     ]  # fmt: skip
     assert "1 scores of a run and topic are missing, and excluded" in table.notes
+
+
+def test_an_oracle_is_in_no_group_and_an_undefined_score_is_not_missing(tmp_path):
+    """Z* has a mean on the leaderboard, but is no run: it would raise the mean of the others."""
+    rows = [
+        *score_rows({"a": {"t": 0.2, "u": 0.4}, "b": {"t": 0.6, "u": 0.0}}),
+        ScoreRow(run_id="a", topic_id="v", measure="A", value=None, n=2, n_unjudged=0),
+        ScoreRow(run_id="b", topic_id="v", measure="A", value=0.3, n=2, n_unjudged=0),
+        ScoreRow(run_id="Z*", topic_id="all", measure="A", value=1.0, n=4),
+    ]
+    path = tmp_path / "scores.jsonl"
+    path.touch()
+    (tmp_path / "groups.tsv").write_text("a\tAG\n", encoding="utf-8")
+    groups = match_groups(tmp_path / "groups.tsv", [row.run_id for row in rows], Problems())
+    assert groups == {"a": "AG", "b": "other"}
+    _, found = spread(rows, path, groups)
+    by_group = {one.runs: (one.n_runs, round(one.value, 6)) for one in found}
+    assert by_group["other"] == (1, 0.3)  # b alone
+    assert {one.n_unjudged for one in found} == {0}
 
 
 def test_the_rows_of_nist_are_those_of_an_independent_implementation(shared_data):
