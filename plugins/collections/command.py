@@ -219,7 +219,8 @@ def _select(
     write_note(f"Questions: {Path(out) / 'questions.jsonl'} (data.questions)\n")
     note = "Half of the runs choose, the other half is measured; the mean of both ways.\n"
     if not checks:
-        write_note(f"Under {MIN_RUNS} runs, so the choice is not measured.\n")
+        what = f"Under {MIN_RUNS} runs, or ratings of every question are missing"
+        write_note(f"{what}: the choice is not measured.\n")
         return
     print_table([vars(check) for check in checks], choices_table(checks), note, as_json=as_json)
 

@@ -46,6 +46,11 @@ class Answered:
         """The same of some runs."""
         return Answered(self.questions, [self.runs[i] for i in runs], self.table[:, list(runs)])
 
+    def drop_open(self) -> Answered:
+        """The questions of which every run is known to answer them or not."""
+        whole = np.flatnonzero(~np.isnan(self.table).any(axis=1)).tolist()
+        return Answered([self.questions[i] for i in whole], self.runs, self.table[whole])
+
 
 @dataclass(frozen=True)
 class Check:
@@ -55,14 +60,14 @@ class Check:
         name: how the questions were chosen.
         n: how many they are.
         sd: sample standard deviation over runs of their mean coverage.
-        n_pairs, n_different: pairs of runs; those that differ (randomised HSD, p < .05).
+        n_pairs, n_different: pairs of runs of a half; those that differ (randomised HSD, p < .05).
         tau: tau-b of the runs by these questions and by all; None: undefined.
     """
 
     name: str
     n: int
     sd: float
-    n_pairs: int
+    n_pairs: float
     n_different: float
     tau: float | None
 
@@ -109,6 +114,8 @@ def score_questions(answered: Answered, by: By) -> NDArray[np.float64]:
     for i, row in enumerate(table):
         rest = _mean(np.delete(table, i, axis=0), axis=0).round(12)
         known = ~np.isnan(row) & ~np.isnan(rest)
+        if known.sum() < 2:
+            continue
         tau = kendall_tau(row[known].tolist(), rest[known].tolist())
         scores[i] = -1.0 if tau is None else tau  # all runs answer it, or none does
     return scores
@@ -131,10 +138,11 @@ def check_choices(answered: Answered, keep: int) -> list[Check]:
     """Compare ways to choose: each half of the runs chooses, and the other half is measured.
 
     All questions come first, then those by spread, by tau, and at random (the mean of 20 draws).
-    Empty with under six runs.
+    Questions that a run leaves open take no part: all runs are measured by the same ones.
+    Empty with under six runs, or without such questions.
     """
-    n_runs = len(answered.runs)
-    if n_runs < MIN_RUNS:
+    answered, n_runs = answered.drop_open(), len(answered.runs)
+    if n_runs < MIN_RUNS or not answered.questions:
         return []
     rng = np.random.default_rng(SEED)
     order = rng.permutation(n_runs).tolist()
@@ -176,13 +184,11 @@ def _check(answered: Answered, rows: Sequence[int]) -> Check:
 
 
 def _topic_means(answered: Answered, rows: Iterable[int]) -> NDArray[np.float64]:
-    """(n_topics, n_runs) coverage by these questions; topics with an open cell are left out."""
+    """(n_topics, n_runs) coverage by these questions, none of them open."""
     by_topic: dict[str, list[int]] = {}
     for i in rows:
         by_topic.setdefault(answered.questions[i][0], []).append(i)
-    means = np.array([_mean(answered.table[of], axis=0) for of in by_topic.values()])
-    whole: NDArray[np.float64] = means[~np.isnan(means).any(axis=1)]
-    return whole
+    return np.array([answered.table[of].mean(axis=0) for of in by_topic.values()])
 
 
 def _mean_check(name: str, checks: Sequence[Check]) -> Check:
@@ -191,7 +197,7 @@ def _mean_check(name: str, checks: Sequence[Check]) -> Check:
         name,
         checks[0].n,
         float(np.mean([check.sd for check in checks])),
-        checks[0].n_pairs,
+        float(np.mean([check.n_pairs for check in checks])),
         float(np.mean([check.n_different for check in checks])),
         float(np.mean(taus)) if taus else None,
     )
@@ -228,6 +234,9 @@ def select_questions(
         raise InputError(f"{results}: {what}, wanted two runs and a question")
     if (path := out / QUESTIONS).exists():
         raise InputError(f"{path}: is there already; name another --out")
+    if n_open := len(answered.questions) - len(answered.drop_open().questions):
+        what = f"{n_open:,} questions lack a rating of a run: known runs choose, none is measured"
+        problems.skip(results, 0, "open_questions", what)
     chosen = choose_questions(answered.questions, score_questions(answered, by), keep)
     kept: dict[str, set[int]] = {}
     for i in chosen:
@@ -253,7 +262,7 @@ def choices_table(checks: Sequence[Check]) -> list[list[str]]:
             check.name,
             f"{check.n:,}",
             format_share(check.sd),
-            f"{check.n_different:.1f} of {check.n_pairs}",
+            f"{check.n_different:.1f} of {check.n_pairs:g}",
             format_share(check.tau),
         ]
         for check in checks

@@ -64,6 +64,22 @@ def test_questions_of_noise_and_of_skill_are_measured_on_runs_that_did_not_choos
     assert check_choices(answered.take([0, 1, 2, 3, 4]), 10) == []
 
 
+def test_runs_are_measured_by_the_questions_that_are_known_of_all_of_them():
+    """Seven equal runs, one with a missing rating: by fewer questions it would score higher."""
+    table = np.tile([[1.0], [0.0], [1.0], [0.0]], (1, 7))
+    table[1, 0] = np.nan
+    names = [("t", i) for i in range(3)] + [("u", 0)]
+    runs = [f"r{i}" for i in range(7)]
+    checks = check_choices(Answered(names, runs, table), 2)
+    assert [(check.name, check.n) for check in checks][:2] == [("all", 3), ("spread", 3)]
+    assert {check.sd for check in checks} == {0.0}
+    assert {check.n_pairs for check in checks} == {4.5}  # halves of three and of four: 3 and 6
+    table[:, 0] = np.nan
+    assert check_choices(Answered(names, runs, table), 2) == []
+    scores = score_questions(Answered(names, runs, np.full((4, 7), np.nan)), "tau")
+    assert scores.tolist() == [-np.inf] * 4
+
+
 @pytest.fixture
 def results(judge, tmp_path):
     """Contexts of two runs on one topic: both answer Who?, one When?, none Why?."""
