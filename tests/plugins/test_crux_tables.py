@@ -14,12 +14,15 @@ from nuggetjudge.plugins.figures.coverage.annotators import (
     correlate_annotators,
 )
 from nuggetjudge.plugins.figures.coverage.readings import (
+    correlate,
     correlate_all,
     mean_by_run,
     score_all,
     spread,
+    spread_by_eta,
 )
 from nuggetjudge.plugins.figures.coverage.use import find_uses
+from nuggetjudge.programs.analysis.coverage_tables import Variant
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.files import read_coverage
@@ -230,6 +233,31 @@ def test_an_answer_is_used_lost_or_never_retrieved_and_a_missing_rating_leaves_i
     assert [kinds["oracle", i] for i in "012"] == ["not retrieved", "used", "used"]
     silent = replace(data, reports={"oracle": {"t": None}})
     assert [use.kind for use in find_uses(silent, SETTINGS)] == ["neither", "not used", "not used"]
+
+
+def test_tables_over_runs_are_of_the_runs_that_have_all_values():
+    """r5 has a context alone, and r4 is not judged by one measure: no mean is over other runs."""
+    means = {
+        name: {
+            f"r{i}": ScoreRow(run_id=f"r{i}", topic_id="all", measure=name, value=value)
+            for i, value in enumerate(values)
+        }
+        for name, values in VALUES.items()
+    }
+    means["R@10"]["r4"] = means["R@10"]["r4"].model_copy(update={"value": None, "n_unjudged": 3})
+    settings = CoverageConfig(k=10)
+    matrix = correlate_all(means, settings)
+    assert {tau.n_runs for of in matrix.values() for tau in of.values()} == {4}
+    taus = correlate(means, settings)
+    assert {tau.n_runs for name, tau in taus.items() if name != "Den(Z)"} == {4}
+    variant = Variant(
+        settings, means["coverage"], means["report_coverage"], taus["Cov(Z)"], taus["Cov(Z)"]
+    )
+    ((_, reports, contexts),) = spread_by_eta([variant], ["r0"])
+    assert (reports.mean, reports.n_runs) == (pytest.approx(2.1 / 4), 4)
+    assert (contexts.mean, contexts.n_runs) == (pytest.approx(2.4 / 4), 4)  # r5 has no report
+    alone = replace(variant, reports={})
+    assert [one.n_runs for _, *both in spread_by_eta([alone], ["r0"]) for one in both] == [0, 5]
 
 
 # Means of six runs, of which one has no report.

@@ -71,19 +71,25 @@ def score_all(data: CoverageData, settings: CoverageConfig) -> list[Scored]:
         rows.append(Scored(ORACLE_CONTEXT, True, by_run[ORACLE_CONTEXT]))
     others = [run for run in by_run if run not in {*ORACLES, *oracles, *unaided}]
     first = COVERAGE if data.rankings else REPORT
-    others.sort(key=lambda run: (-(by_run[run][first].value or 0.0), run))
+    means = {run: by_run[run][first].value for run in others}
+    others.sort(key=lambda run: (means[run] is None, -(means[run] or 0.0), run))
     return rows + [Scored(run, False, by_run[run]) for run in others]
 
 
 def correlate(means: Means, settings: CoverageConfig) -> dict[str, RunTau]:
-    """Table 3: each measure of contexts against Cov(y), and the density against Den(y)."""
-    reports = means.get(REPORT, {})
+    """Table 3: each measure of contexts against Cov(y), and the density against Den(y).
+
+    All of them over the runs that have them all.
+    """
+    measures = name_measures(settings)
+    kept = _keep_shared_runs(means, [*measures.values(), DENSITY, REPORT_DENSITY])
+    reports = kept.get(REPORT, {})
     taus = {
-        name: compare_orders(reports, means.get(ours, {}))
-        for name, ours in name_measures(settings).items()
+        name: compare_orders(reports, kept.get(ours, {}))
+        for name, ours in measures.items()
         if ours != REPORT
     }
-    density = compare_orders(means.get(REPORT_DENSITY, {}), means.get(DENSITY, {}))
+    density = compare_orders(kept.get(REPORT_DENSITY, {}), kept.get(DENSITY, {}))
     return taus | {"Den(Z)": density}
 
 
@@ -92,13 +98,25 @@ def correlate_all(means: Means, settings: CoverageConfig) -> dict[str, dict[str,
 
     A measure that no run has is left out: Cov(y) in a folder without reports.
     """
-    names = {name: ours for name, ours in name_measures(settings).items() if means.get(ours)}
-    of_all = [set(means[ours]) for ours in names.values()]
-    runs = set.intersection(*of_all) if of_all else set()
-    kept = {name: {r: means[ours][r] for r in runs} for name, ours in names.items()}
+    names = name_measures(settings)
+    shared = _keep_shared_runs(means, list(names.values()))
+    kept = {name: shared[ours] for name, ours in names.items() if ours in shared}
     return {
         one: {other: compare_orders(a, b) for other, b in kept.items()} for one, a in kept.items()
     }
+
+
+def _keep_shared_runs(means: Means, wanted: Sequence[str]) -> Means:
+    """Those of the measures that a run has a value of, for the runs that have a value of each."""
+    known = {
+        name: {run: row for run, row in means.get(name, {}).items() if row.value is not None}
+        for name in wanted
+    }
+    known = {name: rows for name, rows in known.items() if rows}
+    runs = [
+        run for run in next(iter(known.values()), {}) if all(run in of for of in known.values())
+    ]
+    return {name: {run: rows[run] for run in runs} for name, rows in known.items()}
 
 
 def mean_by_run(data: CoverageData, settings: CoverageConfig) -> Means:
@@ -140,8 +158,19 @@ def spread(means: Mapping[str, ScoreRow]) -> Spread:
 def spread_by_eta(
     variants: Sequence[Variant], bounds: Collection[str]
 ) -> Iterator[tuple[Variant, Spread, Spread]]:
-    """Table 2: of each eta the reports and the contexts of the runs, without the bounds."""
+    """Table 2: of each eta the reports and the contexts of the runs, without the bounds.
+
+    Both are of the runs that have both; in a folder without reports, contexts are of all runs.
+    """
     for variant in variants:
-        contexts = {run: row for run, row in variant.contexts.items() if run not in bounds}
-        paired = {run: row for run, row in variant.reports.items() if run in contexts}
-        yield variant, spread(paired), spread(contexts)
+        means = {COVERAGE: variant.contexts, REPORT: variant.reports}
+        of_runs = {
+            name: {
+                run: row
+                for run, row in rows.items()
+                if run not in bounds and run in means[COVERAGE]
+            }
+            for name, rows in means.items()
+        }
+        kept = _keep_shared_runs(of_runs, [COVERAGE, REPORT])
+        yield variant, spread(kept.get(REPORT, {})), spread(kept.get(COVERAGE, {}))
