@@ -21,6 +21,7 @@ from nuggetjudge.plugins.figures.coverage.readings import (
     spread,
     spread_by_eta,
 )
+from nuggetjudge.plugins.figures.coverage.tables import make_uses_view
 from nuggetjudge.plugins.figures.coverage.use import find_uses
 from nuggetjudge.programs.analysis.coverage_tables import Variant
 from nuggetjudge.programs.config.reading import load_config
@@ -231,6 +232,11 @@ def test_an_answer_is_used_lost_or_never_retrieved_and_a_missing_rating_leaves_i
     kinds = {(use.run_id, use.question_id): use.kind for use in find_uses(data, SETTINGS)}
     assert [kinds["found", i] for i in "012"] == ["used", "not retrieved", None]
     assert [kinds["oracle", i] for i in "012"] == ["not retrieved", "used", "used"]
+    open_pool = {**RATED, "t:c": (0, 4, -1), "t:b": (0, 5, 0)}  # may answer the last question
+    uses = list(find_uses(data_of({"found": ("t:a", "t:c")}, rated=open_pool), SETTINGS))
+    assert [use.kind for use in uses] == ["used", "used", None]
+    verdict = make_uses_view("found", uses).verdict
+    assert "1 question not judged" in verdict
     silent = replace(data, reports={"oracle": {"t": None}})
     assert [use.kind for use in find_uses(silent, SETTINGS)] == ["neither", "not used", "not used"]
 

@@ -77,6 +77,8 @@ def make_uses_view(run_id: str, uses: Sequence[Use]) -> View:
         f"not answer {n[UNUSED]:,}. Of {n[USED] + n[UNRETRIEVED]:,} that its report answers, "
         f"{n[UNRETRIEVED]:,} were not retrieved."
     )
+    if n[None]:
+        verdict += f" {count(n[None], 'question')} not judged."
     return View(verdict, [Table("Questions that were not used, or not retrieved", columns, rows)])
 
 

@@ -19,7 +19,7 @@ class Use:
 
     Attributes:
         kind: used (both), not used (the context alone), not retrieved (the report alone), neither;
-            None: a rating that is missing leaves it open.
+            None: a rating that is missing leaves it open, or whether the question is answerable.
         passage_id: the first passage of the context that answers; None if none does.
         report_rating: 0 to 5; None: missing, or the report has no text.
     """
@@ -34,7 +34,7 @@ class Use:
 
 
 def find_uses(data: CoverageData, settings: CoverageConfig) -> Iterator[Use]:
-    """Every answerable question of every run that has a context and a report on the topic.
+    """Each question that is or may be answerable, of each run with a context and a report on it.
 
     A run without contexts has none; so have topics without a context or report of the run.
     """
@@ -53,17 +53,18 @@ def _find_uses(
     context = view.matrix(ids)
     of_report = np.zeros(len(view.answerable)) if report is None else view.matrix([report])[0]
     for i, question in enumerate(data.questions[view.topic_id].questions):
-        if view.answerable[i] != 1:
+        if view.answerable[i] == 0:
             continue
         answering = [name for name, rating in zip(ids, context[:, i], strict=True) if rating >= eta]
-        is_open = not answering and bool(np.isnan(context[:, i]).any())
         rating = of_report[i]
+        is_open = bool(np.isnan([view.answerable[i], rating]).any())
+        is_open |= not answering and bool(np.isnan(context[:, i]).any())
         yield Use(
             run_id,
             view.topic_id,
             question.id,
             question.text,
-            None if is_open or np.isnan(rating) else _name(bool(answering), bool(rating >= eta)),
+            None if is_open else _name(bool(answering), bool(rating >= eta)),
             answering[0] if answering else None,
             None if report is None or np.isnan(rating) else int(rating),
         )
