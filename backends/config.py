@@ -142,7 +142,7 @@ class ModelConfig(BaseModel):
     )
     engine: Engine | None = Field(
         default=None,
-        description="what answers; default: by the prefix of model",
+        description="engine that answers; default: chosen by the prefix of model",
     )
     api_base: str | None = Field(
         default=None, description="base URL, e.g. http://127.0.0.1:8000/v1"
@@ -157,7 +157,7 @@ class ModelConfig(BaseModel):
     )
     recording: InputPath | None = Field(
         default=None,
-        description="file of recorded:NAME (labels) or engine: recorded (replies)",
+        description="file with the labels of recorded:NAME, or the replies of engine: recorded",
     )
     vllm: dict[str, Any] = Field(
         default_factory=dict,
@@ -177,7 +177,7 @@ class ModelConfig(BaseModel):
     context_length: int | None = Field(
         default=None,
         ge=1,
-        description="tokens of prompt and reply; a longer request ends as error without a call",
+        description="most tokens of prompt and reply; a longer request is an error, without a call",
     )
 
     temperature: float | None = Field(
@@ -286,7 +286,7 @@ class ModelConfig(BaseModel):
 
     @property
     def recorded_judge(self) -> str:
-        """Whose recorded labels answer; "": nobody's."""
+        """The judge whose recorded labels answer; "" for other models."""
         is_recorded = self.way == "recorded" and self.model.startswith(RECORDED)
         return self.model.removeprefix(RECORDED) if is_recorded else ""
 

@@ -152,7 +152,7 @@ class Gateway:
         self._caution = caution
         self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, Shape], Wire] = {}
-        self.omitted: set[Optional] = set()  # what the endpoint was seen not to take
+        self.omitted: set[Optional] = set()  # fields that the endpoint refused
         self._knows_limit = False  # whether it was seen to take our limit, or to refuse more
         self._kinds: dict[tuple[str, int | None], Kind] = {}
 

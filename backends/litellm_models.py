@@ -139,8 +139,8 @@ class LiteLLMTransport:
 
 
 MAX_SUM_ERROR = 0.01  # of the probabilities of a question, whose sum is 1
-_UNEXPECTED = "returned an unexpected response:"  # of a reply that is not what its types say
-_TOO_MUCH = (400, 413, 422)  # what a server may say to more questions than it takes
+_UNEXPECTED = "returned an unexpected response:"  # a reply of another type than declared
+_TOO_MUCH = (400, 413, 422)  # statuses for more questions than the server accepts
 
 
 class DecisionTransport(LiteLLMTransport):
@@ -181,10 +181,10 @@ class DecisionTransport(LiteLLMTransport):
         )
 
     def _fail(self, error: Exception, n_questions: int) -> EndpointError | EndpointUnusable:
-        """The fault of a request of so many questions, of which LiteLLM may not take a reply."""
+        """The error for a request with `n_questions`, or for a reply that LiteLLM rejected."""
         _, is_spoilt, what = str(error).partition(_UNEXPECTED)
         if is_spoilt:
-            detail = f"an answer is not of its type: {' '.join(what.split())[:240]}"
+            detail = f"an answer has the wrong type: {' '.join(what.split())[:240]}"
             return _spoil(self._secrets.blank(detail))
         fault = self._failure(error)
         if isinstance(fault, EndpointError) and fault.status in _TOO_MUCH and n_questions > 1:
@@ -194,7 +194,7 @@ class DecisionTransport(LiteLLMTransport):
 
 
 def _read_answer(name: str, question: Question, answer: Any) -> tuple[str, dict[str, float]]:
-    """The label of an answer and the probability of each. Raises: EndpointError for a lie."""
+    """The label of an answer and the probability of each. Raises: EndpointError if it is wrong."""
     if answer is None:
         raise _spoil(f"question {name!r} was refused, or not answered", Reason.REFUSED)
     if question.type != answer.type:
@@ -249,7 +249,7 @@ def import_litellm() -> Any:
     litellm.suppress_debug_info = True  # else every error prints a banner to stdout
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it
-    # Its own callbacks, of which there are none, fail with a traceback where an event loop ends.
+    # LiteLLM's worker for callbacks logs a traceback when an event loop ends, even without any.
     logging.getLogger("LiteLLM").addFilter(lambda row: not str(row.msg).startswith("LoggingWorker"))
     return litellm
 

@@ -1,4 +1,4 @@
-"""Answers without a model: the lexical baseline, and replies and labels that were recorded."""
+"""Answers without a model: the lexical baseline, recorded replies and recorded labels."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ class LexicalBackend:
 
 
 class RecordedLabels:
-    """Answers with the label that a judge once gave the same item, by the ids of the item.
+    """Answers with the label that a judge once gave the same item, found by its ids.
 
-    `config.recording` is any label file. The judge is a member in its votes; in a file without
-    votes `label` is of the judge, whatever its name.
+    `config.recording` is any label file. The judge is a member in its votes. In a file without
+    votes, `label` is the judge's, whatever its name.
 
-    Raises: InputError for a file that holds no labels, or none of this judge.
+    Raises: InputError for a file without labels of this judge.
     """
 
     def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
@@ -144,7 +144,7 @@ class RecordedLabels:
         return Reply(_check(prompt, output, values, inputs), self._where)
 
     def _find(self, inputs: Mapping[str, Any], listed: str | None) -> str:
-        """The label of the item that has these inputs, or this text of a list."""
+        """The label of the item with these inputs, or with this text of a list."""
         named, found = NAMED.get(), set[str]()
         items, get_ids = named if named is not None else ((), lambda i: {})
         for i, item in enumerate(items):
@@ -152,10 +152,10 @@ class RecordedLabels:
             if listed in texts.values() if listed is not None else item.items() <= inputs.items():
                 found.add(self._look_up(get_ids(i)))
         if not found:
-            what = "recorded labels answer about the items of a run as they are, by their ids"
+            what = "recorded labels exist only for the unchanged items of a run, by their ids"
             raise JudgeError(Reason.ERROR, f"{self.config.model}: {what}")
         if len(found) > 1:
-            what = "items of one text have different recorded labels: set judges.NAME.window to 1"
+            what = "items with the same text have different labels: set judges.NAME.window to 1"
             raise JudgeError(Reason.ERROR, f"{self.config.model}: {what}")
         return found.pop()
 
@@ -183,12 +183,12 @@ class RecordedLabels:
 
 
 def _read_recorded_labels(config: ModelConfig) -> tuple[tuple[str, ...], dict[Cell, str]]:
-    """The names of the ids of an item, and the label of each item that has one."""
+    """The names of an item's ids, and the label of each item that has one."""
     from ..records.labels import VOTES, read_labels
 
     path, judge = config.recording, config.recorded_judge
     assert path is not None  # ModelConfig checks it
-    problems, members = Problems(), dict[str, str]()  # by name the field of its votes
+    problems, members = Problems(), dict[str, str]()  # member -> the field with its votes
     for _, row in json_lines(path, Problems()) if is_json(path) else ():
         for field, value in row.items():
             if isinstance(value, dict):
@@ -205,9 +205,9 @@ def _read_recorded_labels(config: ModelConfig) -> tuple[tuple[str, ...], dict[Ce
 
 
 def _rename_ids(ids: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    """The ids of an item, those of a task under the names that label files have for them.
+    """The ids of an item, under the names that label files use.
 
-    A task calls some ids by names of its own, in the order of a label file: `sentence`, `citation`.
+    A task has its own names for some ids (`sentence`, `citation`), in the order of a label file.
     """
     own = [name for name in ids if name not in key_fields()]
     lacking = [name for name in names if name not in ids]
@@ -218,13 +218,13 @@ def _rename_ids(ids: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, An
 
 
 def _find_label_field(prompt: Prompt) -> tuple[str, str | None]:
-    """The output that holds labels, the first, and the input whose keys it has."""
+    """The first output, which holds the labels, and the input whose keys it shares."""
     output, field = next(iter(prompt.signature.output_fields.items()))
     return output, get_key_source(field)
 
 
 def _check(prompt: Prompt, output: str, labels: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels as the reply of a model. Raises: JudgeOutputError for those of another scale."""
+    """The labels as a model's reply. Raises: JudgeOutputError for labels of another scale."""
     for made in _as_replies(labels):
         try:
             return ReplyFormat.parse(prompt, orjson.dumps({output: made}).decode(), inputs)
@@ -234,7 +234,7 @@ def _check(prompt: Prompt, output: str, labels: Any, inputs: Mapping[str, Any]) 
 
 
 def _as_replies(labels: Any) -> Iterator[Any]:
-    """Grades as numbers, else labels as they are."""
+    """Yield grades as numbers, then the labels as they are."""
     each = labels.values() if isinstance(labels, dict) else (labels,)
     if all(label.isdecimal() for label in each):
         yield {k: int(v) for k, v in labels.items()} if isinstance(labels, dict) else int(labels)

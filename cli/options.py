@@ -221,7 +221,7 @@ class Command(TyperCommand):
         return {panel: panels[panel] for panel in order}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options by panel, in plain text: rich alone takes as long as all of this."""
+        """Write the options by panel, in plain text: importing rich would double the time."""
         for panel, rows in self.list_parameters(ctx).items():
             with formatter.section(panel):
                 formatter.write_dl(rows)

@@ -60,7 +60,7 @@ def report_end(
         done: what was made and what is missing; None: judgements.
         in_all: stands behind the cost.
         details: lines above, for `--verbose`.
-        excluded: what readers left out or doubted, by its name; None: that of the manifest.
+        excluded: counts of what readers skipped or flagged, by kind; None: those of the manifest.
         partial: what a limit that was reached means, to go on "Stopped at max_cost: ".
         notes: lines below, on what is missing and what helps.
     """

@@ -75,7 +75,7 @@ def print_leaderboards(
         measures: the measures to show, or `ALL`; by default those that fit the window.
         named: how the user named `path`, for the hint at the end; None: the same.
         has_tables: whether tables of programs are printed above.
-        over_runs: gives the table that follows a leaderboard. groups: a column of it, by run.
+        over_runs: makes the table after a leaderboard. groups: run -> text of an extra column.
 
     Raises: InputError for an unknown measure.
     """

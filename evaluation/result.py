@@ -361,7 +361,7 @@ class Result(InTables, StoredResult):
             measure: the measure to draw; None: the first main measure.
             labels: human labels: the other side of "tau"; a "leaderboard" shows scores that are
                 corrected with them.
-            by: the groups of topics of "groups": "domain", "category" or "documents".
+            by: how "groups" groups the topics: "domain", "category" or "documents".
             width: "column" (3.3 inches) or "page" (6.9 inches).
             levels, run_groups: as in `judge figure`: the points of "tau" and "length", and a file
                 with the group of each run.

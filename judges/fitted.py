@@ -193,8 +193,8 @@ class Correction(Row):
             topic than on average. Other topics: 0.
         spread: the standard deviation of the shifts over topics, for new topics.
         labels: the k labels, worst to best, if they are not those of the judge.
-        weights: of labels without an order: each probability is multiplied by the weight of its
-            label, and the largest product decides. A label without a weight has 1.
+        weights: for labels without an order. Each probability is multiplied by the weight of its
+            label (default 1), and the label with the largest product is chosen.
     """
 
     cuts: tuple[Finite, ...] | None = Field(default=None, min_length=1)
@@ -208,7 +208,7 @@ class Correction(Row):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.weights is not None and (self.cuts is not None or self.curve is not None):
-            raise ValueError("weights: wanted of labels without an order, which have no cuts")
+            raise ValueError("weights: only for labels without an order; use no cuts or curve")
         _ascending("cuts", self.cuts or ())
         counts = {
             "cuts": len(self.cuts) + 1 if self.cuts is not None else None,
@@ -276,7 +276,7 @@ class Correction(Row):
 
 
 def _weigh(verdict: Verdict, weights: Mapping[str, float]) -> str:
-    """The label with the largest weighted probability; of equal ones that of the judge."""
+    """The label with the largest weighted probability; on a tie the judge's own label."""
     shares = {n: p * weights.get(n, 1.0) for n, p in (verdict.probabilities or {}).items()}
     return max(shares, key=lambda name: (shares[name], name == verdict.label))
 

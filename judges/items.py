@@ -97,7 +97,7 @@ class ItemJudge(ExplainingJudge):
     async def ask_apart(
         self, items: Sequence[Mapping[str, str]], ask: AskOnce
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
-        """Ask about these items by `ask`; of a decision model, halve them where an answer fails.
+        """Ask about the items with `ask`; if a decision model's answer fails, ask about each half.
 
         Raises: JudgeError if the whole call failed, or the answer about its only item.
         """
@@ -134,7 +134,7 @@ class ItemJudge(ExplainingJudge):
 
     @property
     def _is_asked_apart(self) -> bool:
-        """Whether the items of a call are questions of their own, as to a decision model."""
+        """Whether each item of a call is a question of its own, as for a decision model."""
         return self.backend is not None and self.backend.config.gives_labels_alone
 
     def _answers_apart(self, error: JudgeError) -> bool:

@@ -134,7 +134,7 @@ class EntailmentJudge(ItemJudge):
 
 
 def _without_quotes(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:
-    """The question for a model that writes nothing: the label is all that it gives."""
+    """The question for a model that writes nothing: only the label is asked for."""
     instructions = signature.instructions.replace(_QUOTE_FIRST, "")
     plain = without(signature, tuple(EntailmentJudge.evidence))
     plain = plain.with_updated_fields(output, desc="the label that fits")
@@ -245,7 +245,7 @@ class KeyPointFilter(ItemJudge):
         topic_id: str | None,
         chances: dict[str, float] | None = None,
     ) -> Verdict:
-        """The verdict by the threshold, or by the cut of a judge file in its place."""
+        """The verdict by the threshold, or by the cut of a judge file if there is one."""
         label = PointUse.YES if score >= self.threshold else PointUse.NO
         verdict = Verdict(label.value, score, chances, method=method)
         if self.correction is not None:

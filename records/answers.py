@@ -252,7 +252,7 @@ def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) ->
     a `narrative_id` that begins with `rag2026` or `rag26`; the only one with headings) and
     auto-judge or RAGTIME reports (`responses`). Sentence ids are positions: a sentence without
     text stays, with the text "", and so do headings. The text is kept as written. An object with a
-    `failed` holds no answer but the reason why there is none, whatever else stands in it.
+    `failed` has no answer, only the reason for that; its other fields are not read.
 
     Args:
         seen: the lines of the answers read so far, by (run, topic); share one between the files

@@ -58,7 +58,7 @@ class Entailment(LabelScores):
 class Claim(Explained):
     """A claim; `label` says whether it states at least one key point, None: not judged.
 
-    `in_documents`: what the documents say of it, None: not asked or not judged.
+    `in_documents`: whether the documents support it, None: not asked or not judged.
     """
 
     text: str

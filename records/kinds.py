@@ -391,7 +391,7 @@ def _is_number(text: str) -> bool:
 ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
 VERIFIED = "verified"  # `method` of a label that was judged once more,
 FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
-EXPLAINER = "explainer"  # who says why a label was given that another judge gave
+EXPLAINER = "explainer"  # the model that explains another judge's labels
 
 OTHER_SCALES = (  # of no declared kind
     ("no", "yes"),
@@ -536,8 +536,8 @@ def _load_scales(path: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     """The scale that has all these labels: one of ours, or their range as whole numbers.
 
-    Without labels it is that of the kind. None where there is none, or it would have more than
-    MAX_LABELS.
+    Without labels it is the scale of the kind. None if there is no such scale, or if it would have
+    more than MAX_LABELS.
     """
     own = [known.labels] if (known := find_kind(kind)) is not None else []
     if own and not labels:

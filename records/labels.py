@@ -374,7 +374,7 @@ BETWEEN = "\n\n"  # the texts of an input that is a list
 class ItemRow(Row):
     """One item: `line` in its file, its ids by name (as label files have them), and its texts.
 
-    `failed`: why nuggetjudge itself failed to make a text of it, which is then missing.
+    `failed`: why nuggetjudge could not make one of its texts, which is then missing.
     """
 
     line: int

@@ -123,7 +123,7 @@ HIGHEST_SCORE = 3e38  # in files we write: 32-bit floats end a little above
 # The one document of a topic whose ranking could not be made, before the reason. For every other
 # tool it is a document that is not relevant.
 _FAILED, _OLD_FAILED = "failed:", "not-made:"
-NO_PASSAGES = "no-passages"  # the one document of a topic that is to have no passages
+NO_PASSAGES = "no-passages"  # the only document of a topic without passages, on purpose
 
 
 class _Entry(NamedTuple):
@@ -371,10 +371,10 @@ def _grade(line: Line) -> int | None:
         line.missing(*GRADE_FIELDS)
         return None
     if as_int(line.row.get("result_status")) == 0:
-        line.keep("unparsed", f"{line.name('result_status')} is 0: the grade is no judgement")
+        line.keep("unparsed", f"{line.name('result_status')} is 0: the grade does not count")
         return None
     if line.row.get("status") == "failed":
-        line.keep("unparsed", f"{line.name('status')} is failed: the grade is no judgement")
+        line.keep("unparsed", f"{line.name('status')} is failed: the grade does not count")
         return None
     written = line.row[field]
     grade = as_grade(written)

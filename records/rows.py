@@ -132,8 +132,8 @@ class Answer(Row):
     """What one run answered to one topic; `references` are all passages it names, in order.
 
     `not_given`: citations of what its system never had, as `[7]` of two contexts: no passage has
-    such a name, so they support nothing. `failed`: there is no answer, and that is no doing of
-    the system: why it could not be made.
+    such a name, so they support nothing. `failed`: why there is no answer, if the system did not
+    cause it.
     """
 
     run_id: str
@@ -152,7 +152,7 @@ class Answer(Row):
 class Ranking(Row):
     """Passages of one topic, best first; what a retrieval run or a candidate list holds.
 
-    `failed`: there are none, and that is no doing of the system: why they could not be found.
+    `failed`: why there are no passages, if the system did not cause it.
     """
 
     run_id: str

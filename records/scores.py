@@ -238,7 +238,7 @@ def read_run_groups(path: Path, problems: Problems) -> dict[str, str]:
         if not run or not group:
             problems.error(path, number, "bad_group", "wanted a run, a tab and its group")
         elif groups.setdefault(run, group) != group:
-            what = f"run {run!r} is of {groups[run]!r} and {group!r}, wanted one group"
+            what = f"run {run!r} has the groups {groups[run]!r} and {group!r}, wanted one"
             problems.error(path, number, "two_groups", what)
     if not groups:
         problems.error(path, 1, "empty_file", "no groups of runs, wanted lines of run, tab, group")

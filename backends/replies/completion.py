@@ -35,7 +35,7 @@ class RecordedReply(NamedTuple):
 
 
 _RECORDED: ContextVar[list[RecordedReply] | None] = ContextVar("recorded_replies", default=None)
-# Inputs of the items that a run asks about now, and the ids of the one at an index.
+# The inputs of the items in the current call, and a function that gives an item's ids by index.
 NAMED: ContextVar[tuple[Sequence[Mapping[str, Any]], Callable[[int], Mapping[str, Any]]] | None]
 NAMED = ContextVar("named_items", default=None)
 _FAILED: ContextVar[set[bytes] | None] = ContextVar("failed_questions", default=None)
@@ -44,7 +44,7 @@ _FAILED: ContextVar[set[bytes] | None] = ContextVar("failed_questions", default=
 def name_items(
     items: Sequence[Mapping[str, Any]], get_ids: Callable[[int], Mapping[str, Any]]
 ) -> None:
-    """Say which items the questions from now on are about, see NAMED."""
+    """Set the items that the next questions are about, see NAMED."""
     NAMED.set((items, get_ids))
 
 
@@ -166,7 +166,7 @@ class Reader(Protocol):
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]: ...
 
 
-DECIDED = "decided"  # how the reply of a decision model ended, which is no text
+DECIDED = "decided"  # finish reason of a decision model, which writes no text
 
 
 def read_values(
@@ -183,7 +183,7 @@ def read_values(
         if loop := find_loop(text):
             what = f"the reply repeats itself to its length limit, again and again: {loop[:80]!r}"
         raise JudgeOutputError(Reason.TRUNCATED, what, text)
-    # Labels that code wrote down from answers are no words of a model: none can be a copy.
+    # Our code writes down the labels of a decision model, so they cannot be copied from the text.
     return prompt.parse(text, None if completion.finish_reason == DECIDED else inputs)
 
 

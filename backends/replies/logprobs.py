@@ -3,10 +3,10 @@
 A label may begin within a token (`": "full`) and be cut anywhere (`part`, `ial`), and so may those
 that the model could have given instead. So the reply's tokens are followed from where the label
 begins to the one that distinguishes the labels, and each alternative on the way counts for the
-labels that it begins or holds. A label that no listed alternative begins has an upper bound: what a
-token that is not listed may have, the least of the listed ones' and of what the list leaves to 1.
-Texts are compared in plain form: bytes, written as one character each since a token may end within
-a character, in lower case without white space, `_` and `-`.
+labels that it begins or holds. If no listed alternative begins a label, the label has an upper
+bound: an unlisted token is at most as probable as the least probable listed one, and as the
+remainder to 1. Texts are compared in plain form: bytes, written as one character each since a token
+may end within a character, in lower case without white space, `_` and `-`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import orjson
 # A token in plain form, and the probability of each text that might have stood there, itself too.
 Token = tuple[str, dict[str, float]]
 LabelPath = tuple[str, ...]  # an output field, or a field and a key of its map
-Shares = dict[str, float]  # by label, or by what is spelled so far
+Shares = dict[str, float]  # by label, or by the text so far
 
 MIN_PROBABILITY = (
     1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
@@ -79,12 +79,12 @@ def weigh_labels(
             server that reports its log-probabilities before the grammar's mask may leave most of
             it on other words, which says nothing against the shares of the labels.
 
-    Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
-        the fields and keys of which nothing is known: the endpoint listed no alternatives, the
-        tokens do not spell the reply, less than `least` is on listed labels, or the upper bounds
-        of the others are more than that. Then, in the same form, the probability that fell on no
-        label, where it was MIN_OUTSIDE or more. And the tokens without what was not needed, from
-        which the same comes out again.
+    Returns: three values.
+        Output field -> {label: probability} with the sum 1; for a map, the same by key. A field
+        or key is missing if the endpoint listed no alternatives, the tokens do not spell the reply,
+        the listed labels have less than `least`, or the upper bounds of the others exceed that.
+        In the same form, the probability outside the labels, if it is MIN_OUTSIDE or more.
+        The tokens that are needed to compute the same values again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
     begin = "".join(token for token, _ in tokens).rfind(plain) if paths else -1
@@ -152,12 +152,11 @@ def _put(values: dict[str, Any], path: LabelPath, value: Any) -> None:
 def _chances(
     tokens: Sequence[Token], i: int, skip: int, labels: Mapping[str, str]
 ) -> tuple[Shares, Shares, int]:
-    """The probability of each label by the tokens from i on, and the first that was not needed.
+    """Follow the tokens from i on; token i begins with `skip` characters before the label.
 
-    Between them, what a label may have beside it, since the endpoint lists so many alternatives
-    and no more. Empty: nothing is known.
-
-    Token i begins with `skip` characters that stand before the label.
+    Returns: each label's probability; its upper bound beyond that, since the endpoint lists only
+        some alternatives; and the index of the first token that was not needed. The first two are
+        empty if nothing is known.
     """
     lead, prefix, alive = tokens[i][0][:skip], "", dict(labels)
     steps: list[tuple[Shares, float, dict[str, str]]] = []
@@ -174,7 +173,7 @@ def _chances(
             return {}, {}, i
         if others:
             rest = max(0.0, 1 - math.fsum(others.values()))
-            # The token that was drawn may stand below the listed ones, and bounds nothing.
+            # The sampled token may be less probable than the listed ones, so it gives no bound.
             listed = [p for other, p in others.items() if other != token] or others.values()
             steps.append((chances, min(rest, *listed), alive))
         lead, alive, i = "", left, i + 1
@@ -193,11 +192,10 @@ def _share_alternatives(
     later: Mapping[str, float],
     later_bounds: Mapping[str, float],
 ) -> tuple[Shares, Shares]:
-    """What each label gets of one token's alternatives; `later`, of those after the actual one.
-
+    """Share one token's alternatives among the labels; `later` has the shares of later tokens.
     An alternative that leaves the same labels open as the actual token goes to them by `later`,
     any other that leaves several open by what they have got without it, evenly if that is nothing.
-    A label that none of them begins may have the bound, of an alternative that is not listed.
+    If no alternative begins a label, it gets the bound: an unlisted alternative may begin it.
     """
     shares, bounds = dict.fromkeys(could, 0.0), dict.fromkeys(could, 0.0)
     begun: set[str] = set()

@@ -43,10 +43,10 @@ def index(
     program.
 
     Args:
-        segments (WINDOW,STRIDE): Cut documents into passages of so many sentences, each so many
-            after the last; written to passages.jsonl of the folder.
-        near_duplicates (SIMILARITY): Leave out documents whose 9-word shingles are as similar to
-            an earlier one's, by MinHash.
+        segments (WINDOW,STRIDE): Cut documents into passages of WINDOW sentences that start every
+            STRIDE sentences, and write them to passages.jsonl in the folder.
+        near_duplicates (SIMILARITY): Leave out a document that is at least this similar to an
+            earlier one, by MinHash of 9-word shingles.
 
     Output:
         out: Folder of the indexes.

@@ -33,8 +33,8 @@ class Corrections:
 
     Args:
         against: Run that others are compared with; else the judge's best.
-        by (NAMES): Means by group of topics: domain, category or documents (their words); with
-            --labels correct scores of slices: length,position,rank,citations,run:PATTERN.
+        by (NAMES): Means by group of topics: domain, category or documents (by length). With
+            --labels, scores of slices: length, position, rank, citations, run:PATTERN.
         half_width: Say how many labels an interval of this half-width takes.
         ignore_other_labels: Leave out labels of topics or items that were not judged, and count
             them.
@@ -87,15 +87,15 @@ def score(
             of one field repeated, either.
         counts (FIELD): Instead of scores: how often each label was given, by this field of the
             rows.
-        spread: Also the lowest, the median and the highest run of a topic, as means over topics.
-        run_groups: Lines of run, tab, group, as RAG and AG: a column, and the mean of each group.
+        spread: Also show the lowest, median and highest score of a topic, as means over topics.
+        run_groups: File with lines of run, tab, group: adds a column, and the mean of each group.
     """
     from ..stopping import open_results
 
     named, (path,) = path, open_results(context, [path])
     if labels is None and counts is None and (by := corrections.by) is not None:
         if by.partition(":")[0] == "run":
-            raise InputError(f"--by {by}: for corrected scores alone; add --labels FILE")
+            raise InputError(f"--by {by}: only for corrected scores; add --labels FILE")
         if spread or run_groups is not None:
             raise InputError(f"--by {by}: groups topics, wanted no --spread and no --run-groups")
         others = [name for name in corrections.list_given() if name != "--by"]
@@ -145,7 +145,7 @@ def _measure_spread(
     printed: LeaderboardOutput,
     problems: Problems,
 ) -> dict[str, Any]:
-    """What leaderboards are printed with; {}: machines got the rows over runs instead."""
+    """Options of the printed leaderboards; {} if the rows are printed as JSON or CSV instead."""
     from ...programs.analysis.leaderboards import leaderboards
     from ...programs.analysis.run_spread import (
         as_rows,
@@ -189,7 +189,7 @@ def _check_options(
 
 
 def _print_groups(path: Path, by: str, printed: LeaderboardOutput) -> None:
-    """Print the means of runs by group of topics, a table for each measure that is asked for."""
+    """Print the means of runs by group of topics, one table for each measure."""
     from ...programs.analysis.groups import make_group_table, read_group_means
 
     problems = Problems()

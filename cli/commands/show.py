@@ -35,7 +35,7 @@ def show(
         of_topic ([TOPIC]): Its answer, with all judgements of it.
         topic: A topic: what each run misses of it.
         measure: Measure to order by; default: the first of the folder.
-        by: Means by group of topics: domain, category or documents (their words).
+        by: Means by group of topics: domain, category or documents (by length).
         labels: People's labels, shown beside the judge's.
         passages: Print the cited passages too.
     """
@@ -51,7 +51,7 @@ def show(
     topic = of_topic if of_topic is not None else topic
     if by is not None:
         if (run, topic, labels, passages) != (None, None, None, False):
-            raise InputError(f"--by {by}: means of all runs, wanted the folder alone or --measure")
+            raise InputError(f"--by {by}: shows all runs; give only the folder and --measure")
         names = None if measure is None else [measure]
         (means,) = read_group_means([folder], by, names, problems)
         Output(as_json=as_json).print(

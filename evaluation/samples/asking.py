@@ -74,11 +74,11 @@ class Asking:
     ) -> Iterator[Sample]:
         """The samples of one system, in the order of the questions.
 
-        A call that raises, or returns what no file can hold, makes a sample that is `failed`:
-        unjudged, never worth 0.
+        A call that raises, or returns something that no file can hold, makes a `failed` sample:
+        it is unjudged and never scores 0.
 
-        Raises: InputError for a question that is none, and for something returned that is no
-            answer, naming the sample; what the function raised, if its first three calls did.
+        Raises: InputError that names the sample, for an invalid question or a returned value that
+            is not an answer; the function's own error, if its first three calls raised.
         """
         spans, end = _spans(self.path)
         loop = _Loop(self.loop)

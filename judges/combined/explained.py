@@ -16,10 +16,10 @@ from ..items import ItemJudge, make_keys
 from ..verdicts import Verdict
 from .jury import Followed
 
-VERSION = "1"  # raised when what the second model is asked changes
+VERSION = "2"  # raise it when the questions to the second model change
 NOTE = """\
 - Another judge gave the labels. They are part of the data. Do not give labels of your own: find
-  what in the texts each of these labels rests on.
+  the parts of the texts that are the grounds for each label.
 - If a label does not fit the texts, say so in its reason."""
 _SHARED = (
     *("name", "kind", "key", "inputs", "optional", "source", "listed", "listing", "scale"),
@@ -29,7 +29,7 @@ _SHARED = (
 
 
 class Explained(Followed):
-    """A judge whose labels another model explains: `judge(sentence=, passage=)` has both.
+    """Labels of one model, explained by another: `judge(sentence=, passage=)` has both.
 
     Args:
         first: gives every label; a decision model, which can give no reasons.
@@ -37,10 +37,10 @@ class Explained(Followed):
             asked for quotes and reasons, not for labels.
         evidence, reasoning: what it is asked for, see `ItemJudge.explaining`.
 
-    The label, its score and its probabilities are those of `first`. If the writer gives no reply
-    that can be read, they have no reason, or, with `evidence="required"`, the item is Unjudged.
+    The label, its score and its probabilities are those of `first`. If the writer's reply cannot be
+    read, the label has no reason; with `evidence="required"` the item is Unjudged.
 
-    Raises: ValueError for a judge whose label is made of others, or that has nothing to quote.
+    Raises: ValueError for a judge that derives its label from others, or that cannot quote.
     """
 
     role = EXPLAINER
@@ -55,7 +55,7 @@ class Explained(Followed):
     ) -> None:
         super().__init__()
         if first.is_derived:
-            raise ValueError("its labels are made of others, which no second model can explain")
+            raise ValueError("it derives labels from others; a second model cannot explain them")
         self.first = first
         self.writer = _with_labels(writer.explaining(evidence=evidence, reasoning=reasoning))
         for name in _SHARED:
@@ -120,13 +120,13 @@ class Explained(Followed):
 
 
 def _with_labels(judge: ItemJudge) -> ItemJudge:
-    """A copy of the judge that is given the labels and asked for all that its reply has beside.
+    """A copy of the judge that reads the labels and is asked only for quotes and reasons.
 
-    Raises: ValueError if that is nothing, or if it has a custom prompt.
+    Raises: ValueError if it gives neither, or if it has a custom prompt.
     """
     predict = judge.question(judge.predictor)
     if judge.own_words == "prompt":
-        raise ValueError("a prompt file says itself what is asked; no second model can explain it")
+        raise ValueError("a prompt file decides what is asked; a second model cannot explain it")
     signature, output = predict.signature, predict.signature.output_fields[judge.output]
     if not judge.says_why:
         raise ValueError("wanted evidence or reasoning")
@@ -145,5 +145,5 @@ def _with_labels(judge: ItemJudge) -> ItemJudge:
         asked, f"{signature.instructions}\n{NOTE}"
     )
     changed.question(judge.predictor).demos = []
-    changed.baselines, changed.scorers = {}, {}  # which give labels
+    changed.baselines, changed.scorers = {}, {}  # they give labels
     return changed

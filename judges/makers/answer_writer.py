@@ -75,7 +75,7 @@ def _find_cited(text: str, source: str, passages: Mapping[str, str]) -> list[int
 
 
 def write_unaided(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The first words of the question: the baseline knows nothing that no passage states."""
+    """The first words of the question: without passages the baseline knows nothing else."""
     return {"answer": [" ".join(inputs["question"].split()[: inputs["words"]])]}
 
 

@@ -132,7 +132,7 @@ def test_it_answers_nothing_that_was_not_asked_of_it(tmp_path):
     """A probe changes texts: the label of the text before would say that nothing moved."""
     write_rows(tmp_path / "r.jsonl", [{"topic_id": "t", "passage_id": "p", "label": "full"}])
     config = ModelConfig(model="recorded:a", recording=tmp_path / "r.jsonl")
-    with pytest.raises(JudgeError, match="about the items of a run as they are"):
+    with pytest.raises(JudgeError, match="only for the unchanged items of a run"):
         nj.judges.SupportJudge(config)(sentence="Tides.", passage="Tides.")
     with pytest.raises(ValueError, match="recorded:a needs recording, a file of labels"):
         ModelConfig(model="recorded:a")

@@ -257,7 +257,7 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
     [
         (("bias", "LABELS", "lexical", "--by", "weather"), "--by weather: wanted some of"),
         (("agree", "LABELS", "lexical", "--by", "run"), "judge bias HUMAN JUDGED --by NAMES"),
-        (("score", "lexical", "--by", "run"), "--by run: for corrected scores alone"),
+        (("score", "lexical", "--by", "run"), "--by run: only for corrected scores"),
         (("score", "lexical", "--labels", "LABELS", "--by", "run"), "name a group, run:PATTERN"),
         (("drift", "lexical", "lexical", "--where", "a=b"), "--where: chooses labels of people"),
         (("drift", "lexical", "LABELS", "--kind", "keypoints"), "has no entailments.jsonl"),

@@ -126,7 +126,7 @@ def test_the_command_shows_the_group_of_each_run_and_the_rows(tmp_path):
 def test_a_file_of_groups_that_is_wrong_is_refused_with_its_line(tmp_path):
     path = tmp_path / "groups.tsv"
     for text, message in (
-        ("a\tAG\na\tRAG\n", r"groups.tsv:2: run 'a' is of 'AG' and 'RAG', wanted one group"),
+        ("a\tAG\na\tRAG\n", r"groups.tsv:2: run 'a' has the groups 'AG' and 'RAG', wanted one"),
         ("a AG\n", r"groups.tsv:1: wanted a run, a tab and its group"),
         ("\n", "no groups of runs"),
         ("z\tAG\n", "names none of the runs, such as a"),
