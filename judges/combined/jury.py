@@ -65,10 +65,10 @@ class Several(ItemJudge):
 
 
 class Followed(Several):
-    """A judge and a second one that is asked about its labels.
+    """A judge, and a second judge that is asked about its labels.
 
     Attributes:
-        first: gives the labels. role: what the second one is called in prompts.
+        first: gives the labels. role: the second judge's name in prompts.
     """
 
     first: ItemJudge
@@ -76,11 +76,11 @@ class Followed(Several):
 
     @property
     def second(self) -> ItemJudge:
-        """The judge that is asked after the first."""
+        """The second judge."""
         raise NotImplementedError
 
     def prompts(self) -> dict[str, Prompt]:
-        """See Judge: those of both."""
+        """See Judge: the prompts of both."""
         return {
             f"{who}.{name}": prompt
             for who, judge in ((FIRST, self.first), (self.role, self.second))
@@ -94,7 +94,7 @@ class Followed(Several):
 
     @property
     def has_logprobs(self) -> bool:
-        """See ItemJudge: whether the first judge's scores do."""
+        """See ItemJudge: as the first judge."""
         return self.first.has_logprobs
 
 

@@ -4,7 +4,7 @@ from ...cli.commands import Command
 
 COMMANDS = {
     "check": Command(
-        "trust", "Check any judge by people's labels of its items.",
+        "trust", "Check any judge against labels of people.",
         f"{__package__}.command:check", 1,
     )
 }  # fmt: skip

@@ -51,7 +51,7 @@ _SIGNS = {  # the first that is found decides; not fitted
 
 
 def categorize(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """By words that show what is asked for; factual without any."""
+    """Choose by words that show what is asked for; without such a word, factual."""
     text = inputs["question"]
     found = (c for c, sign in _SIGNS.items() if re.search(sign, text, re.IGNORECASE))
     return {"category": next(found, QuestionCategory.FACTUAL)}

@@ -57,9 +57,9 @@ def crux(
     Args:
         summaries: JSONL: id, documents (a list), summary; or, to select, a results folder of
             `judge run coverage`.
-        select: Keep the questions that discriminate between the runs of the folder: by the spread
-            of their answers, or by their tau-b with coverage by the other questions.
-        keep: Questions to keep of each topic.
+        select: Keep the questions that separate the runs of the folder best: by the spread of
+            their answers, or by their tau-b with coverage by the other questions.
+        keep: Most questions to keep of each topic.
     """
     from .crux import build_crux, plan_build, reference_coverage, statistics_table
 
@@ -111,7 +111,7 @@ def long2rag(
     Data:
         documents: JSONL: topic_id, docid, text; without: questions.
         verified: A sheet that people filled in; may be repeated.
-        thresholds: With --verified: false positives by threshold of the key point filter.
+        thresholds: With --verified: print false positives by threshold of the key point filter.
     """
     from .long2rag import build_long2rag, plan_long2rag
     from .long2rag_datasheet import statistics_table
@@ -122,7 +122,7 @@ def long2rag(
         _verify(topics, verified, thresholds=thresholds, as_json=as_json)
         return
     if thresholds:
-        raise typer.BadParameter("--thresholds goes with --verified")
+        raise typer.BadParameter("--thresholds needs --verified")
     if topics.is_dir():
         raise typer.BadParameter(f"{topics} is a folder: name seed questions, or --verified")
     config = given.config()
@@ -134,7 +134,7 @@ def long2rag(
     )
     folder = config.run.out
     if documents is None:
-        note = "No documents, so no key points yet: the same command with --documents goes on.\n"
+        note = "No key points without documents: the same command with --documents continues.\n"
         note += f"What to search for is in {folder}/subquestions.jsonl."
     elif (folder / "verification.csv").is_file():
         note = f"For people: {folder}/verification.csv, then judge build long2rag {folder} "
@@ -157,10 +157,10 @@ def conditions(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write documents whole, cut, as snippets and as summaries: what does less text cost?
+    """Write documents whole, cut, as snippets and as summaries: does less text hurt answers?
 
-    A run for each condition, for judge generate to write answers from, and the texts. Started
-    again, it goes on. The cost is printed first.
+    Writes the texts, and a run for each condition, from which judge generate writes answers. The
+    cost is printed first. The same command continues.
 
     Example: judge build conditions topics.jsonl --documents docs.jsonl --out short
     Then: judge generate --topics topics.jsonl --retrieval 'short/*.run' --passages
@@ -204,12 +204,12 @@ def _select(
 
     others = [name for name in given.spelled if name != "run.out"]
     if dry_run or others or given.sets or given.model or given.path:
-        raise typer.BadParameter("--select goes with the folder, --keep, --out and --json alone")
+        raise typer.BadParameter("--select takes only the folder, --keep, --out and --json")
     if (out := given.flags.get("run.out")) is None:
         raise typer.BadParameter("--select: name the folder to write to (--out)")
     if not results.is_dir():
         raise typer.BadParameter(
-            f"--select: {results} is no folder, name one of judge run coverage"
+            f"--select: {results} is not a folder; name a folder of judge run coverage"
         )
     if keep < 1:
         raise typer.BadParameter(f"--keep {keep}: wanted 1 or more")
@@ -217,10 +217,10 @@ def _select(
     checks = select_questions(results, by, keep, Path(out), problems)
     list_problems(problems)
     write_note(f"Questions: {Path(out) / 'questions.jsonl'} (data.questions)\n")
-    note = "Half of the runs choose, the other half is measured; the mean of both ways.\n"
+    note = "One half of the runs chooses, the other half is measured; mean over both directions.\n"
     if not checks:
-        what = f"Under {MIN_RUNS} runs, or ratings of every question are missing"
-        write_note(f"{what}: the choice is not measured.\n")
+        what = f"With fewer than {MIN_RUNS} runs, or with missing ratings for every question,"
+        write_note(f"{what} the choice is not measured.\n")
         return
     print_table([vars(check) for check in checks], choices_table(checks), note, as_json=as_json)
 
@@ -233,7 +233,7 @@ def _verify(folder: Path, sheets: list[Path], *, thresholds: bool, as_json: bool
     from .verify_long2rag import verify_long2rag
 
     if not folder.is_dir():
-        raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")
+        raise typer.BadParameter(f"--verified: {folder} is not a folder; name the collection")
     verification = verify_long2rag(folder, sheets)["statistics"]["verification"]
     agreed = "".join(f"{line}\n" for line in agreement_lines(verification))
     if thresholds and not as_json:

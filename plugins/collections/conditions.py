@@ -1,4 +1,4 @@
-"""`judge build conditions`: documents whole, cut, as snippets and as summaries, to write from."""
+"""`judge build conditions`: documents whole, cut, as snippets and as summaries."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def build_conditions(
 
     For each condition there is a run, `full.run`, `512.run`, `snippet.run` ..., that lists the
     documents of each topic in their order; `passages.jsonl` has the texts. `judge generate` writes
-    an answer from each run. A number cuts each document after so many characters, before the word
-    that goes beyond. A topic that lacks a snippet or a summary is in no run at all.
+    an answer from each run. A number cuts each document to so many characters, in whole words. A
+    topic with a missing snippet or summary is left out of every run.
 
     Args:
         topics, documents: records/topics.py, records/documents.py.
 
     Returns: the manifest that was written.
-    Raises: InputError for bad input, a topic without documents.
+    Raises: InputError for bad input or a topic without documents.
     Source: arXiv:2410.23000, section 5.6 and Table 2.
     """
     config = _build_config(topics, documents, config)
@@ -79,7 +79,7 @@ def build_conditions(
 
 
 def plan_conditions(topics: Path, documents: Path, config: Config) -> list[Estimate]:
-    """What a build will ask, see `estimate_calls`. Raises: InputError as the build does."""
+    """Estimate the calls of a build, see `estimate_calls`. Raises: InputError as the build does."""
     _build_config(topics, documents, config)
     return estimate_calls(
         config,
@@ -108,18 +108,18 @@ def _load(config: Config, problems: Problems) -> Source:
     problems.raise_errors()
     for topic in topics:
         if not documents.get(topic.id):
-            raise InputError(f"{path}: no document of topic {topic.id!r}")
+            raise InputError(f"{path}: topic {topic.id!r} has no document")
         for one in documents[topic.id].values():
             if one.id.split() != [one.id]:
                 what = f"the id {one.id!r} of a document of topic {topic.id!r} has white space"
-                raise InputError(f"{path}: {what}, which no run can hold")
+                raise InputError(f"{path}: {what}, which a run file does not allow")
             what = f"document {one.id} of {topic.id}"
             note_instructions(problems, path, what, one.text)
     return Source(topics, documents)
 
 
 def cut_text(text: str, most: int) -> str:
-    """The first `most` characters, less the word that goes beyond them.
+    """Cut to at most `most` characters, in whole words.
 
     >>> cut_text("Rain fell on the hills.", 11), cut_text("Rain fell on", 12)
     ('Rain fell', 'Rain fell on')
@@ -131,7 +131,7 @@ def cut_text(text: str, most: int) -> str:
 
 
 class _ConditionsBuild(Build):
-    """Snippets and summaries, then all texts and a run for each condition."""
+    """Makes snippets and summaries, then writes all texts and a run for each condition."""
 
     program, judges, files = PROGRAM, JUDGES, _FILES
     source: Source
@@ -213,7 +213,7 @@ def _count(texts: Mapping[tuple[str, str], str]) -> dict[str, Any]:
 
 
 def conditions_table(stats: Mapping[str, Any]) -> list[list[str]]:
-    """Documents and words by condition, the header first; `empty`: nothing helps, or no text."""
+    """Documents and words by condition, after a header; `empty`: nothing helps, or no text."""
     return [["condition", "documents", "empty", "words each"], *_list_conditions(stats)]
 
 

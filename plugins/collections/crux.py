@@ -60,7 +60,7 @@ def build_crux(
 
     From each summary come a request, sub-questions (`coverage.n`) and, of its documents,
     standalone passages; each passage and the summary itself are rated for each question. A topic
-    of which one of the first three is missing is left out; a rating that is missing stays so.
+    without a request, sub-questions or passages is left out; a missing rating stays missing.
 
     Args:
         path: JSONL of `id`, `documents` and `summary`; records/summaries.py.
@@ -129,7 +129,7 @@ class _CruxBuild(Build):
         return crux_datasheet(manifest)
 
     async def _topics(self, results: Results) -> list[BuiltTopic]:
-        """The topics of which everything was made."""
+        """The topics for which everything was made."""
         judge_set, n = self.judge_set, self.config.coverage.n
         writer = judge_set["request"]
 

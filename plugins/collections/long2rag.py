@@ -171,7 +171,7 @@ class _Long2RagBuild(Build):
     async def _categorize(
         self, seeds: list[BuiltQuestion], results: Results
     ) -> list[BuiltQuestion]:
-        """The seeds, each with a category; one that is not categorized is left out."""
+        """Return the seeds, each with a category; a seed whose category failed is left out."""
         items = [
             Item({"topic_id": q.id}, (q.topic.question,)) for q in seeds if not q.topic.category
         ]
@@ -227,7 +227,7 @@ class _Long2RagBuild(Build):
         per_pair: int,
         results: Results,
     ) -> list[BuiltQuestion]:
-        """Questions of each category and domain: the first of all seeds, then their second ..."""
+        """New questions by category and domain: the first of every seed, then the second, ..."""
         items = [
             Item(
                 {"topic_id": f"{q.id}-{way[0]}", "domain": domain},
@@ -259,7 +259,7 @@ class _Long2RagBuild(Build):
                 counts[pair] += 1
                 kept.append(question)
         if n_left := len(ranked) - len(kept):
-            results.count("new questions beyond those of a category and domain", n_left)
+            results.count("new questions beyond per_pair of a category and domain", n_left)
         return kept
 
     async def _split(self, questions: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
@@ -316,9 +316,9 @@ def build_config(topics: Path, documents: Path | None, config: Config) -> Config
     """
     settings = config.section(Long2RagConfig)
     if settings.domains and not settings.evolve:
-        raise InputError("long2rag.domains: questions are made for domains with --evolve alone")
+        raise InputError("long2rag.domains: new questions for domains need --evolve")
     if settings.per_pair and not settings.domains:
-        raise InputError("long2rag.per_pair: counts questions of the domains of --domains")
+        raise InputError("long2rag.per_pair: limits questions by domain, so it needs --domains")
     data = DataConfig(topics=topics, documents=documents)
     config = config.model_copy(update={"program": (), "data": data})
     check_build_folder(config, PROGRAM, (*FILES, SHEET))
@@ -435,7 +435,7 @@ def write_questions(
 def write_points(
     questions: Sequence[BuiltQuestion], made: MadePoints, results: Results
 ) -> list[KeyPointSet]:
-    """Write documents, key points and what is none; the key points of each question."""
+    """Write documents, key points and rejected key points; return the key points by question."""
     sets = []
     with results.open(DOCUMENTS) as rows:
         for question in questions:
@@ -493,7 +493,7 @@ def statistics(
 
 
 def count_grid(questions: Sequence[BuiltQuestion], settings: Long2RagConfig) -> Any:
-    """How many pairs of category and domain have the questions that are wanted; None: no grid."""
+    """Count the pairs of category and domain with `per_pair` questions; None without domains."""
     domains = settings.list_domains()
     if not domains or not settings.per_pair:
         return None
@@ -533,7 +533,7 @@ def _funnel(
 
 
 def _by_group(groups: Mapping[str, str], n_points: Mapping[str, int]) -> dict[str, Any]:
-    """Questions and key points of each group; questions that name none are in no group."""
+    """Questions and key points of each group; questions without a group are left out."""
     counts: dict[str, Counter[str]] = {}
     for name, group in groups.items():
         if group:

@@ -1,4 +1,4 @@
-"""What the datasheet of `judge build long2rag` says."""
+"""The datasheet of `judge build long2rag`."""
 
 from __future__ import annotations
 
@@ -54,29 +54,28 @@ _MADE_FOR_LONG2RAG = {
     "keypoint_filter": "which key points answer the question",
 }
 _LIMITS_OF_LONG2RAG = (
-    "- No person has read the questions. New ones were not scored: read them before use.",
-    "- Seeds were kept by the points of a judge; the paper's were then chosen by hand as well.",
-    "- Key points are those of the given documents; what these lack is asked of no answer.",
-    "- A question made in width has the documents of its seed unless it was given some of its own:",
-    "  few key points may be left of it.",
+    "- No person has read the questions, and new ones were not scored: read them before use.",
+    "- A judge chose the seeds by points; the paper's authors also chose by hand.",
+    "- Key points come from the given documents only; no answer is asked for other facts.",
+    "- A question made in width has the documents of its seed, unless it was given its own: it may",
+    "  have few key points.",
     "- Key points that another judge makes are not comparable with those of the judge named above.",
 )
 
 
 def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
-    """That of `judge build long2rag`."""
+    """Write the datasheet as Markdown."""
     stats = manifest["statistics"]
     return datasheet(
         f"Datasheet of a collection of {sum(stats['questions'].values()):,} questions",
         "Made by `judge build long2rag` of nuggetjudge, by the protocol of Long2RAG\n"
-        "(arXiv:2410.23000), to measure how much of what documents offer is taken up in answers.",
+        "(arXiv:2410.23000), to measure how many key points of the documents an answer states.",
         {
             "Where it comes from": [
                 *sources(manifest["inputs"]),
                 "",
-                "Seed questions and documents were given. Who wrote them, when, in which language "
-                "and on\nwhat terms they may be passed on is not known to the program: the maker "
-                "has to add it.",
+                "Seed questions and documents were given. Add who wrote them, when, in which "
+                "language, and\nunder which licence: nuggetjudge does not know.",
             ],
             "What was generated, and by what": describe_generated(manifest, _MADE_FOR_LONG2RAG),
             "Numbers it was made with": _numbers_of_long2rag(manifest["config"]),
@@ -91,14 +90,14 @@ def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
 def _numbers_of_long2rag(config: Mapping[str, Any]) -> Iterator[str]:
     numbers, points = config["long2rag"], config["keypoints"]
     least = numbers["min_points"]
-    yield f"- a seed question is kept from a score of {least} on each of five criteria"
+    yield f"- a seed question is kept if it scores at least {least} on each of five criteria"
     where = f", for each of the domains {plain(numbers['domains'])}" if numbers["domains"] else ""
-    each = f"{numbers['evolve']} in depth and in width, of each seed{where}"
+    each = f"{numbers['evolve']} in depth and as many in width from each seed{where}"
     yield f"- new questions asked for: {each}"
     if numbers["per_pair"]:
-        yield f"- kept of them: at most {numbers['per_pair']} of a category and domain"
+        yield f"- new questions kept: at most {numbers['per_pair']} of a category and domain"
     yield f"- readings of each window of a document, at most: {points['rounds']}"
-    yield f"- a key point answers the question from a score of {points['threshold']} on"
+    yield f"- a key point answers the question if it scores at least {points['threshold']}"
 
 
 def _content_of_long2rag(stats: Mapping[str, Any]) -> Iterator[str]:
@@ -114,10 +113,10 @@ def _content_of_long2rag(stats: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_verified(manifest: Mapping[str, Any]) -> Iterator[str]:
     if (verification := manifest["statistics"]["verification"]) is None:
-        yield "Nothing. `verification.csv` is the sheet for it, where there are key points."
+        yield "Nothing yet. If there are key points, `verification.csv` is the sheet for people."
         return
     yield "People said of each key point whether its spans support it (grounded), and whether it"
-    yield "helps to answer the question (key point). What most of them rejected was dropped."
+    yield "helps to answer the question (key point). Points that most rejected were dropped."
     yield ""
     yield from sources(manifest["verified_with"])
     yield ""

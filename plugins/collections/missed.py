@@ -1,4 +1,4 @@
-"""Why an answer misses a key point: it says a part, only something general, or nothing of it."""
+"""Why does an answer miss a key point: is it incomplete, too general, or missing?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...records.rows import Label
 
 
 class MissReason(Label):
-    """How much of a key point an answer has that does not state it in full (arXiv:2410.23000)."""
+    """Why a key point is not stated in full (arXiv:2410.23000, section 6.1)."""
 
     MISSING = (
         "missing",

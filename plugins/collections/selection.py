@@ -1,4 +1,4 @@
-"""Sub-questions that discriminate between systems, chosen by what systems of a run answer."""
+"""Choose sub-questions that separate systems, by which systems answer them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Answered:
     Attributes:
         questions: one a row of `table`.
         runs: one a column.
-        table: (n_questions, n_runs) 1 answered, 0 not, nan: a missing rating leaves it open.
+        table: (n_questions, n_runs), 1: answered, 0: not, nan: unknown, a rating is missing.
     """
 
     questions: Sequence[Question]
@@ -43,22 +43,22 @@ class Answered:
     table: NDArray[np.float64]
 
     def take(self, runs: Sequence[int]) -> Answered:
-        """The same of some runs."""
+        """The same for some of the runs."""
         return Answered(self.questions, [self.runs[i] for i in runs], self.table[:, list(runs)])
 
     def drop_open(self) -> Answered:
-        """The questions of which every run is known to answer them or not."""
+        """Keep the questions with a known answer, yes or no, of every run."""
         whole = np.flatnonzero(~np.isnan(self.table).any(axis=1)).tolist()
         return Answered([self.questions[i] for i in whole], self.runs, self.table[whole])
 
 
 @dataclass(frozen=True)
 class Check:
-    """How questions do on runs that they were not chosen by, the mean of two halves.
+    """How well chosen questions separate the other half of the runs; mean over both halves.
 
     Attributes:
         name: how the questions were chosen.
-        n: how many they are.
+        n: number of questions.
         sd: sample standard deviation over runs of their mean coverage.
         n_pairs, n_different: pairs of runs of a half; those that differ (randomised HSD, p < .05).
         tau: tau-b of the runs by these questions and by all; None: undefined.
@@ -73,7 +73,7 @@ class Check:
 
 
 def find_answered(data: CoverageData, views: Mapping[str, TopicView]) -> Answered:
-    """What contexts answer; of a folder without contexts, what reports answer."""
+    """Find which questions contexts answer, or reports if the folder has no contexts."""
     runs = sorted(data.rankings or data.reports)
     questions: list[Question] = []
     rows = []
@@ -86,7 +86,7 @@ def find_answered(data: CoverageData, views: Mapping[str, TopicView]) -> Answere
 
 
 def _rate(data: CoverageData, view: TopicView, run_id: str) -> NDArray[np.float64]:
-    """(n_questions,) 1 answered by the run, 0 not, nan open."""
+    """(n_questions,) 1: the run answers it, 0: it does not, nan: unknown."""
     if data.rankings:
         ids: Sequence[str] = data.rankings[run_id].get(view.topic_id, ())[: view.k]
     else:
@@ -99,12 +99,12 @@ def _rate(data: CoverageData, view: TopicView, run_id: str) -> NDArray[np.float6
 
 
 def score_questions(answered: Answered, by: By) -> NDArray[np.float64]:
-    """How well each question discriminates between the runs; -inf where nothing is known.
+    """Score how well each question separates the runs; -inf if nothing is known.
 
     Args:
         by: `spread`, the standard deviation of its answers over runs, sqrt(p (1 - p)), 0 to 0.5;
-            `tau`, tau-b of its answers and the runs' coverage by all other questions, -1 to 1,
-            which is the corrected item-total correlation of tests by ranks.
+            `tau`, tau-b between its answers and the runs' coverage by all other questions, -1 to
+            1: a corrected item-total correlation, by ranks.
     """
     table = answered.table
     if by == "spread":
@@ -124,7 +124,7 @@ def score_questions(answered: Answered, by: By) -> NDArray[np.float64]:
 def choose_questions(
     questions: Sequence[Question], scores: NDArray[np.float64], keep: int
 ) -> list[int]:
-    """The `keep` best of each topic, by their rows in order; equal ones by their place."""
+    """Return the rows of the `keep` best questions of each topic; ties by their order."""
     by_topic: dict[str, list[int]] = {}
     for i, (topic_id, _) in enumerate(questions):
         by_topic.setdefault(topic_id, []).append(i)
@@ -135,11 +135,13 @@ def choose_questions(
 
 
 def check_choices(answered: Answered, keep: int) -> list[Check]:
-    """Compare ways to choose: each half of the runs chooses, and the other half is measured.
+    """Compare ways to choose: one half of the runs chooses, the other half is measured.
 
-    All questions come first, then those by spread, by tau, and at random (the mean of 20 draws).
-    Questions that a run leaves open take no part: all runs are measured by the same ones.
-    Empty with under six runs, or without such questions.
+    Questions with an unknown answer of any run are left out, so all runs are measured by the same
+    ones.
+
+    Returns: a check of all questions, then of those chosen by spread, by tau and at random (mean
+        of 20 draws); empty with fewer than six runs, or if no questions remain.
     """
     answered, n_runs = answered.drop_open(), len(answered.runs)
     if n_runs < MIN_RUNS or not answered.questions:
@@ -166,7 +168,7 @@ def check_choices(answered: Answered, keep: int) -> list[Check]:
 
 
 def _check(answered: Answered, rows: Sequence[int]) -> Check:
-    """Of some questions on some runs."""
+    """Measure how some questions separate some runs."""
     means = _topic_means(answered, rows)
     p_values = compute_randomised_hsd(means, resamples=RESAMPLES)
     n_runs = len(answered.runs)
@@ -184,7 +186,7 @@ def _check(answered: Answered, rows: Sequence[int]) -> Check:
 
 
 def _topic_means(answered: Answered, rows: Iterable[int]) -> NDArray[np.float64]:
-    """(n_topics, n_runs) coverage by these questions, none of them open."""
+    """(n_topics, n_runs) coverage by these questions, whose answers are all known."""
     by_topic: dict[str, list[int]] = {}
     for i in rows:
         by_topic.setdefault(answered.questions[i][0], []).append(i)
@@ -204,7 +206,7 @@ def _mean_check(name: str, checks: Sequence[Check]) -> Check:
 
 
 def _mean(table: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Over what is known; nan where nothing is."""
+    """The mean of the known values; nan if there is none."""
     n = (~np.isnan(table)).sum(axis=axis)
     means: NDArray[np.float64] = np.nansum(table, axis=axis) / np.maximum(n, 1)
     means[n == 0] = np.nan
@@ -214,17 +216,17 @@ def _mean(table: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
 def select_questions(
     results: Path, by: By, keep: int, out: Path, problems: Problems
 ) -> list[Check]:
-    """Write the questions that discriminate between the runs of a folder, as `questions.jsonl`.
+    """Write the questions that separate the runs of a folder best, as `questions.jsonl`.
 
-    Questions keep their columns, so that every file of ratings still fits.
+    Questions keep their columns, so files of ratings still fit.
 
     Args:
         results: a folder of `judge run coverage`.
         out: the folder to write into.
 
-    Returns: how each way of choosing does, see `check_choices`.
-    Raises: InputError for a folder without answerable questions or with under two runs, and for an
-        `out` that has the file.
+    Returns: a comparison of the ways to choose, see `check_choices`.
+    Raises: InputError for a folder without answerable questions or with fewer than two runs, and if
+        `out` has the file already.
     """
     data, settings = read_coverage(Folder(results, problems))
     views = {topic: TopicView(data, topic, settings) for topic in data.questions}
@@ -233,7 +235,7 @@ def select_questions(
         what = f"{len(answered.runs)} runs and {len(answered.questions)} answerable questions"
         raise InputError(f"{results}: {what}, wanted two runs and a question")
     if (path := out / QUESTIONS).exists():
-        raise InputError(f"{path}: is there already; name another --out")
+        raise InputError(f"{path}: exists already; name another --out")
     if n_open := len(answered.questions) - len(answered.drop_open().questions):
         what = f"{n_open:,} questions lack a rating of a run: known runs choose, none is measured"
         problems.skip(results, 0, "open_questions", what)

@@ -37,14 +37,14 @@ class Long2RagConfig(Section):
         default=False, description="a judge gives each seed without a category one of eight"
     )
     domains: str = Field(
-        default="", description="with commas: new questions are made for each, without their seeds"
+        default="", description="names with commas; new questions are made for each, not the seeds'"
     )
     per_pair: int = Field(
         default=0, ge=0, description="new questions kept of a category and domain; 0: all"
     )
     conditions: Annotated[str, AfterValidator(_check_conditions)] = Field(
         default="512,1024,2048,snippet,summary",
-        description="of documents, beside the whole ones: numbers cut them after so many "
+        description="forms of the documents besides the whole text: a number cuts them to so many "
         "characters; snippet, summary",
     )
     condition_words: int = Field(

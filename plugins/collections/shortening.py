@@ -19,7 +19,7 @@ from ...records.judgements import Provenance, Reason
 
 Way = Literal["snippet", "summary"]
 MAX_CHARACTERS = 12_000  # of a reply
-MAX_EXCESS = 2  # times the words that were asked for; a longer text is no judgement
+MAX_EXCESS = 2  # times the words that were asked for; a longer text is rejected
 
 
 class TakeSnippet(dspy.Signature):  # type: ignore[misc]
@@ -56,7 +56,7 @@ class SummarizeDocument(dspy.Signature):  # type: ignore[misc]
 
 
 def take_snippet(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The sentences from the one that shares most words with the question on."""
+    """Take sentences, beginning with the one that shares most words with the question."""
     wanted = content_words(inputs["question"])
     spoken = sentences(inputs["document"])
     shared = [len(wanted & content_words(text)) for text in spoken]
@@ -66,7 +66,7 @@ def take_snippet(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def summarize_document(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The sentences that share most words with the question, in their order."""
+    """Take the sentences that share most words with the question, in their order."""
     wanted = content_words(inputs["question"])
     spoken = [text for text in sentences(inputs["document"]) if wanted & content_words(text)]
     best = sorted(spoken, key=lambda text: -len(wanted & content_words(text)))
@@ -86,8 +86,8 @@ def _take(texts: list[str], most: int) -> list[str]:
 class DocumentShortener(Judge):
     """Shortens a document: `judge(question=, document=, way="snippet", words=100).text`.
 
-    `snippet` is copied from the document, `summary` is written anew. "": nothing in the document
-    helps to answer the question. One call.
+    `snippet` is copied from the document, `summary` is written. An empty text means that nothing in
+    the document helps to answer the question. One call.
 
     Raises: JudgeError, also for more than twice the words (unparseable).
     Source: arXiv:2410.23000, section 5.6, which prints no prompts.
@@ -121,6 +121,6 @@ class DocumentShortener(Judge):
         reply = await self.ask(way, question=question, document=document, words=words)
         text = " ".join(reply.values["text"].split())
         if (n := n_words(text)) > MAX_EXCESS * words:
-            what = f"a {way} of {n:,} words, wanted at most {words:,}"
+            what = f"the {way} has {n:,} words, wanted at most {words:,}"
             raise JudgeOutputError(Reason.UNPARSEABLE, what, str(reply.values))
         return text, [reply.provenance]

@@ -1,4 +1,4 @@
-"""How many points that are no key points a threshold of the filter keeps, by people's labels."""
+"""False positives of the key point filter by threshold, according to labels of people."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _IS_KEY_POINT = ("yes", "agree")
 
 
 def list_thresholds(scores: Mapping[Cell, float], labels: LabelFile) -> list[dict[str, Any]]:
-    """For each threshold what it keeps of the points that people labelled.
+    """Count, for each threshold, the labelled points that it keeps.
 
-    `kept` points have a score of the threshold or more; `share` of all. `false_positives`: the
-    share of the kept points that an annotator calls no key point, averaged over annotators; None
-    if nobody labelled one. `key_points`: the share of the points that most call key points.
+    `kept`: the number of points that score the threshold or more, `share`: their share of all.
+    `false_positives`: the share of the kept points that an annotator rejects, averaged over
+    annotators; None if nobody labelled one. `key_points`: the share kept of the points that most
+    annotators accept.
 
     Args:
-        scores: of the filter. labels: of the task `key_point`.
-
+        scores: scores of the filter. labels: labels of the task `key_point`.
     Source: arXiv:2410.23000, appendix A.2: 8.7% at 0.7, by two annotators of 1,051 points.
     """
     known = [cell for cell in labels.cells.keys() | labels.annotations.keys() if cell in scores]
@@ -52,7 +52,7 @@ def list_thresholds(scores: Mapping[Cell, float], labels: LabelFile) -> list[dic
 
 
 def make_threshold_table(rows: list[dict[str, Any]], lowest: float | None) -> Table:
-    """The rows of `list_thresholds`; `lowest`: the lowest score there is, None: no score."""
+    """Show the rows of `list_thresholds`; `lowest`: the lowest score, None without scores."""
     columns = [
         Column("threshold", Kind.SHARE),
         Column("kept", Kind.COUNT, "points kept"),
@@ -60,10 +60,10 @@ def make_threshold_table(rows: list[dict[str, Any]], lowest: float | None) -> Ta
         Column("false_positives", Kind.SHARE, "false positives"),
         Column("key_points", Kind.SHARE, "key points kept"),
     ]
-    notes = ["False positives: kept points that are no key points; the mean of the annotators."]
+    notes = ["False positives: share of kept points that annotators reject; mean of annotators."]
     if lowest is not None and lowest >= THRESHOLDS[1]:
         notes.append(
-            "The build dropped points of lower scores. For the whole curve build with "
+            "The build dropped points with lower scores. For the whole curve, build with "
             "--set keypoints.threshold=0."
         )
     cells = [[row[column.key] for column in columns] for row in rows]

@@ -108,8 +108,8 @@ def read_verification(
             an annotator count as those of the sheet's name.
         known: the key points there are.
 
-    `key_point` is on the scale of DEGREES as soon as one row has a label of it; yes then is agree.
-    Agreement is on that scale; neutral and disagree both count as no in `cells`.
+    If a row has a label of DEGREES, `key_point` is read on that scale, with yes as agree.
+    Agreement is measured on it; in `cells`, neutral and disagree both count as no.
 
     Errors listed: an unknown column or label, an unknown key point, a point labelled twice by
     one person.
@@ -137,7 +137,7 @@ def read_verification(
         of_task = (_of_task(line, task, scale) for line in lines)
         rows = [line for line in of_task if line is not None]
         by_task[task] = labels_of_rows(sheets[0], rows, problems, scale)
-        if scale is DEGREES:  # neutral and disagree both deny, in the count of who agrees
+        if scale is DEGREES:  # neutral and disagree both count as no
             denied = (replace(r, row={**r.row, "label": _AS_ANSWER[r.row["label"]]}) for r in rows)
             cells = labels_of_rows(sheets[0], list(denied), Problems(), SCALE).cells
             by_task[task] = replace(by_task[task], cells=cells)
@@ -157,8 +157,8 @@ def retention(
     `n` went in; of `grounded` ones most say that the spans support them, of `key_points` also that
     they help; `rejected` and `open` are the others (see `fate`). `kept_share` is key points among
     those that are not open. `agreement` is that of annotators on each task, over the `n` key points
-    of `n_labelled` with two labels or more; None where it is undefined. `kappa` is Randolph's,
-    free-marginal, with the pairs of labels of each key point as `observed` counts them.
+    of `n_labelled` with two labels or more; None where it is undefined. `kappa` is Randolph's
+    free-marginal kappa, from the same pairs of labels as `observed`.
     """
     fates = {cell: fate(labels, cell) for cell in sorted(known)}
     grounded = labels[GROUNDED].cells

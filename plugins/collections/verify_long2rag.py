@@ -30,7 +30,7 @@ from .verification import (
     retention,
 )
 
-BY_PEOPLE = "people"  # why a point is no key point
+BY_PEOPLE = "people"  # the reason for a rejected point
 
 
 def verify_long2rag(folder: Path, sheets: Sequence[Path]) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def qrels(
 
 
 def missed(context: typer.Context, results: Folder, *, out: NewFile) -> None:
-    """Write the key points or nuggets that answers miss, as items to ask why, with the answers.
+    """Write the key points or nuggets that answers miss, as items for a judge that says why.
 
     Example: judge export missed results/keypoints --out missed.jsonl
     Then: judge run items --items missed.jsonl --judge missed_point --out results/why

@@ -17,10 +17,10 @@ from ...records.writing import write_lines
 def write_missed(folder: Path, out: Path, problems: Problems) -> int:
     """Write a row for each key point or nugget that an answer does not state in full.
 
-    A row has the ids of the item, its text as `key_point`, and the whole answer as `response`. What
-    was not judged is not among them.
+    A row has the ids of the item, its text as `key_point`, and the whole answer as `response`.
+    Items that were not judged are left out.
 
-    Returns: how many rows. Raises: InputError where the folder has no such items, or no answer.
+    Returns: the number of rows. Raises: InputError if the folder has no such items or no answers.
     """
     programs = {
         one.name: (one.words.item if one.words else "", kind.key)
@@ -28,11 +28,11 @@ def write_missed(folder: Path, out: Path, problems: Problems) -> int:
         if one.matrix == "points" and (kind := find_kind(one.kind)) is not None
     }
     if not programs:
-        raise InputError(f"{folder}: no answers were judged by key points or nuggets in it")
+        raise InputError(f"{folder}: has no judgements of key points or nuggets")
     n = write_lines(out, _rows(folder, programs, problems))
     if not n:
         out.unlink()
-        raise InputError(f"{folder}: nothing is missed, or the texts of the answers are gone")
+        raise InputError(f"{folder}: no item is missed, or the texts of the answers are gone")
     return n
 
 

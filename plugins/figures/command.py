@@ -51,11 +51,11 @@ def figure(
         results: Results folders, or files of judgements or scores. tau and confusion take two, or
             one and --labels.
         measure: What to draw; default: the first main measure.
-        labels: People's labels: of annotators, the other side of tau and confusion; a leaderboard
-            gets corrected scores.
-        by: Of groups: domain, category or documents; default: category.
+        labels: Labels of people: for annotators, as the other side of tau and confusion, or to
+            correct the scores of a leaderboard.
+        by: For groups: domain, category or documents; default: category.
         levels (NAMES): Points of tau and length: some of runs,topics,cells; default: runs.
-        run_groups: Lines of run, tab, group, as RAG and AG: marks of tau and length.
+        run_groups: File with lines of run, tab, group: shapes and colours of tau and length.
 
     Output:
         out: The file to write, .pdf, .svg or .png.

@@ -73,16 +73,16 @@ def write_figure(
             judges; `topics`, a heat map of scores by run and topic; `length`, score and words;
             `groups`, means by group of topics: a radar, or lines by length of the documents;
             `labels`, the labels that each judge gave; `confusion`, those of two judges in pairs;
-            of coverage `measures`, tau-b of every two, and `annotators`, people beside the judge;
-            `filter`, the scores of the key point filter of a build.
-        results: results folders, or files of judgements or scores; of `tau` and `confusion` two, or
-            one and labels.
+            `measures`, tau-b of every two measures of coverage; `annotators`, coverage by people
+            and by the judge; `filter`, the scores of a build's key point filter.
+        results: results folders, or files of judgements or scores; for `tau` and `confusion` two,
+            or one and labels.
         out: where to; its ending is the format: .pdf, .svg or .png.
         measure: by default the first that leaderboards are compared by.
         labels: people's labels or scores; a leaderboard has the scores corrected with them.
-        by: of `groups` the groups of topics, see `read_topic_groups`; None: category.
-        levels: of `tau` and `length`: some of runs, topics (of `tau`) and cells, with commas.
-        run_groups: of these two: a file with the group of each run, a shape and colour each.
+        by: for `groups`, how topics are grouped, see `read_topic_groups`; None: category.
+        levels: for `tau` and `length`, some of runs, topics (`tau` only) and cells, with commas.
+        run_groups: for the same two, a file with the group of each run, drawn by shape and colour.
 
     Raises: InputError for another ending, a measure that is not there, what has nothing to draw,
         or if matplotlib is not installed.
@@ -99,7 +99,7 @@ def write_figure(
         ("--run-groups", run_groups, ("tau", "length")),
     ):
         if value is not None and kind not in kinds_with:
-            raise InputError(f"{name} {value}: judge figure {kind} takes none")
+            raise InputError(f"{name} {value}: judge figure {kind} does not take it")
     with use_matplotlib():
         if kind == "groups":
             figure, caption = _groups(results, problems, measure, by or "category", INCHES[width])
@@ -129,14 +129,14 @@ def write_figure(
 
 
 class _Marks(NamedTuple):
-    """Which points a scatter has, and the file with the groups of the runs."""
+    """The levels of points in a scatter, and the file with the groups of runs."""
 
     levels: tuple[str, ...]
     groups: Path | None
 
     @property
     def are_plain(self) -> bool:
-        """Whether there are runs alone, all of one kind."""
+        """Whether only runs are drawn, without groups."""
         return self.levels == ("runs",) and self.groups is None
 
 
@@ -302,7 +302,7 @@ def _tau(
 
 
 def _pair(results: Sequence[Path], labels: Path | None) -> tuple[Path, Path]:
-    """The two that are compared. Raises: InputError for another number of them."""
+    """The two inputs to compare. Raises: InputError for another number of inputs."""
     paths = [*([labels] if labels is not None else []), *results]
     if len(paths) != 2:
         what = f"wanted two, or one and --labels; got {len(results)}"

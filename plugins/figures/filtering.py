@@ -16,7 +16,10 @@ from .panels import draw_filter_scores
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FILES = ("unverified_keypoints.jsonl", "keypoints.jsonl")  # before people, else as they are
+_FILES = (
+    "unverified_keypoints.jsonl",
+    "keypoints.jsonl",
+)  # before verification by people, else as built
 _BINS = 20
 
 
@@ -37,8 +40,8 @@ def draw_filter(results: Sequence[Path], width: float) -> tuple[Figure, str]:
     caption = f"Scores of the key point filter for {len(scores):,} key points, as shares in "
     caption += f"{_BINS} bins, and their cumulative distribution."
     if rates:
-        caption += " Circles: share of the points kept from a threshold on that people call no key "
-        caption += "point, the mean of the annotators."
+        caption += " Circles: false positives by threshold, the share of the kept points that "
+        caption += "people reject (mean of the annotators)."
     return figure, caption
 
 
@@ -47,7 +50,7 @@ def _read_scores(folder: Path) -> Iterator[float]:
     for path in (*paths, folder / "rejected_keypoints.jsonl"):
         for line in read_lines(path, Problems()) if path.is_file() else ():
             points = line.row.get("key_points", [line.row])
-            if line.row.get("why") != "people":  # these are among those before people
+            if line.row.get("why") != "people":  # already counted before verification
                 yield from (p["score"] for p in points if isinstance(p.get("score"), float | int))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def draw_labels(results: Sequence[Path], problems: Problems, width: float) -> tuple[Figure, str]:
-    """The share of each label by judge: a bar for each annotator of a file, or for the file.
+    """Draw the share of each label, a bar for each judge: an annotator, or a file without any.
 
     Source: arXiv:2504.15205, Figure 3.
     """
@@ -45,21 +45,21 @@ def draw_labels(results: Sequence[Path], problems: Problems, width: float) -> tu
             of_file = {judge or path.stem: list(file.cells.values())}
         for name, labels in of_file.items():
             if name in given:
-                raise InputError(f"{path}: {name} twice; wanted each judge once")
+                raise InputError(f"{path}: a second set of labels by {name}; wanted one")
             given[name] = labels
     problems.raise_errors()
     if empty := [name for name, labels in given.items() if not labels]:
-        raise InputError(f"{results[0]}: no label of {empty[0]}")
+        raise InputError(f"{results[0]}: {empty[0]} gave no labels")
     shares = [[of.count(label) / len(of) for label in scale] for of in given.values()]
     figure = draw_shares(list(given), scale, shares, width)
     each = ", ".join(f"{name} (n = {len(labels):,})" for name, labels in given.items())
-    return figure, f"Labels that each judge gave, in percent: {each}."
+    return figure, f"Labels of each judge, in percent: {each}."
 
 
 def draw_label_pairs(
     one: Path, other: Path, names: tuple[str, str], problems: Problems, width: float
 ) -> tuple[Figure, str]:
-    """How often two judges gave each pair of labels. Source: arXiv:2504.15205, Figure 2."""
+    """Draw how often two judges gave each pair of labels. Source: arXiv:2504.15205, Figure 2."""
     agreed = agree(one, other, problems, resamples=0)
     if "confusion" not in agreed:
         raise InputError(f"{one} and {other}: scores have no labels; wanted labels")

@@ -29,7 +29,7 @@ Cells = Mapping[tuple[str, str], float]
 
 
 def read_levels(text: str | None) -> tuple[str, ...]:
-    """The levels that `--levels` names. Raises: InputError."""
+    """Read `--levels`. Raises: InputError for an unknown level."""
     names = tuple(dict.fromkeys(name.strip() for name in (text or "runs").split(",")))
     for name in names:
         if name not in LEVELS:
@@ -61,9 +61,9 @@ def draw_tau_levels(
     measure: str | None,
     width: float,
 ) -> tuple[Figure, str]:
-    """The scores of two judges at several levels, with the tau of each, and a caption.
+    """Draw the scores of two judges at several levels, and return the figure with a caption.
 
-    The taus are those of `judge agree` for two files of scores: over runs, the mean of the taus
+    The taus equal those of `judge agree` for two files of scores: over runs, the mean of the taus
     within topics, and over all (run, topic) cells. Source: arXiv:2411.09607, Figure 6;
     arXiv:2504.15205, Figure 1.
     """
@@ -114,10 +114,10 @@ def draw_length_levels(
     problems: Problems,
     width: float,
 ) -> tuple[Figure, str]:
-    """Score against length at several levels. Source: arXiv:2411.09607, Figure 7.
+    """Draw score against length at several levels. Source: arXiv:2411.09607, Figure 7.
 
     Args:
-        found: what `compare_with_length` gives.
+        found: the result of `compare_with_length`.
     """
     if "topics" in levels:
         raise InputError("--levels topics: judge figure length has runs and cells")
@@ -143,12 +143,12 @@ def draw_length_levels(
 
 
 def choose_measure(measure: str | None, names: Mapping[str, Any], where: str) -> str:
-    """The measure that is asked for, or the first main one. Raises: InputError."""
+    """The given measure, else the first main one. Raises: InputError for an unknown measure."""
     if measure is None:
         return next((name for name in PRIMARY if name in names), next(iter(names)))
     if measure not in names:
         listed = ", ".join(names)
-        what = f"no measure {measure!r}; there is {listed}{did_you_mean(measure, names)}"
+        what = f"no measure {measure!r}, wanted one of {listed}{did_you_mean(measure, names)}"
         raise InputError(f"{where}: {what}")
     return measure
 
@@ -172,7 +172,7 @@ def _cells(rows: Sequence[ScoreRow], measure: str, aliases: Mapping[str, str]) -
 
 
 def _explain(levels: Sequence[str], group_of: Mapping[str, str]) -> str:
-    """What the points are, for a caption."""
+    """Explain the points in a caption."""
     what = {"runs": "a run", "topics": "a topic (the mean of its runs)", "cells": "a run and topic"}
     each = ", ".join(what[level] for level in levels)
     names = sorted(set(group_of.values()) - {""})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's blue and vermilion, which all readers tell from each other; shapes say it too.
 _BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#767676"
-GROUP_SHAPES = "osDvPX"  # of groups of runs, which the colours repeat
+GROUP_SHAPES = "osDvPX"  # one for each group of runs; colours differ too
 _LEVELS = ("runs", "topics", "cells")
 _PER_INCH = 8.0  # characters of a name
 _NAMED = 16  # points of a scatter that get a name
@@ -255,7 +255,7 @@ def draw_lengths(
     return figure
 
 
-MAX_LINES = 9  # runs of a radar, or of lines; more cannot be told apart
+MAX_LINES = 9  # runs of a radar or of lines; more cannot be distinguished
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#767676", "#000000",
            "#882255")  # fmt: skip
 _MARKS = "osD^vPXh*"
@@ -264,10 +264,10 @@ _MARKS = "osD^vPXh*"
 def draw_radar(
     groups: Sequence[str], values: Mapping[str, Sequence[float]], measure: str, width: float
 ) -> Figure:
-    """An axis a group, a closed line a run; from 0 in the middle. A missing mean leaves a gap.
+    """Draw an axis per group and a closed line per run, with 0 in the middle.
 
     Args:
-        values: run -> (n_groups,) means, nan: none; the first `MAX_LINES` are drawn.
+        values: run -> (n_groups,) means; nan leaves a gap. The first `MAX_LINES` are drawn.
     """
     from matplotlib.figure import Figure
 
@@ -304,7 +304,7 @@ def draw_radar(
 def draw_group_lines(
     groups: Sequence[str], values: Mapping[str, Sequence[float]], measure: str, width: float
 ) -> Figure:
-    """A line a run over groups that have an order, such as lengths. Arguments: as a radar's."""
+    """Draw a line per run over ordered groups, such as lengths. Arguments: see `draw_radar`."""
     figure, axes = make_figure(width, 0.72 * min(width, 4.6) + 0.17 * -(-len(values) // 2))
     shown = list(values.items())[:MAX_LINES]
     for i, (run, means) in enumerate(shown):
@@ -321,7 +321,7 @@ def draw_group_lines(
 
 
 def _break(head: str) -> str:
-    """A group's name, and its topics below it."""
+    """Put the number of topics on a line below the group's name."""
     name, space, n = make_printable(head).rpartition(" ")
     return f"{name}\n{n}" if space else n
 
@@ -338,7 +338,7 @@ def _round_up(most: float) -> float:
 
 
 class Level(NamedTuple):
-    """Points of one size: `runs`, `topics` or `cells`; each with x, y and the group of its run."""
+    """Points of one level, `runs`, `topics` or `cells`: each has x, y and the group of its run."""
 
     name: str
     points: Sequence[tuple[float, float, str]]
@@ -352,12 +352,11 @@ def draw_scatter(
     *,
     front: Sequence[tuple[float, float]] | None = None,
 ) -> Figure:
-    """Runs over topics over cells; a shape and a colour a group, with a legend above.
+    """Draw runs on top of topics on top of cells, with a shape and colour per group, and a legend.
 
     Args:
-        names: of the axes. text: set in the upper left corner; "": none.
-        front: corners of a line of steps; None: both axes are scores, with a line where they are
-            equal.
+        names: names of the axes. text: text in the upper left corner, or "".
+        front: corners of a step line; None: both axes are scores, and a line shows equal scores.
     """
     side = min(width, 4.6)
     figure, axes = make_figure(side, side if front is None else 0.72 * side)
@@ -404,7 +403,7 @@ def draw_scatter(
 
 
 def _mark(level: str, at: int) -> Any:
-    """How the points of a level and of the group with this index look."""
+    """The look of the points of a level, for the group with this index."""
     if level == "topics":
         look = {"color": "#F0E442", "markeredgecolor": "black", "mew": 0.4, "markersize": 5}
         return {**look, "marker": "^", "linestyle": "none", "zorder": 4}
@@ -419,7 +418,7 @@ def _mark(level: str, at: int) -> Any:
 def draw_shares(
     names: Sequence[str], scale: Sequence[str], shares: Sequence[Sequence[float]], width: float
 ) -> Figure:
-    """Groups of bars: a group a label, a bar a judge, with its share in percent."""
+    """Draw a group of bars per label, with a bar per judge and its share in percent."""
     figure, axes = make_figure(width, max(1.8, 0.55 * min(width, 4.6)))
     each = 0.8 / len(names)
     hatches = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
@@ -440,10 +439,10 @@ def draw_shares(
 def draw_confusion(
     counts: NDArray[np.int64], scale: Sequence[str], names: tuple[str, str], width: float
 ) -> Figure:
-    """A square a pair of labels, with its share of all items in percent; darker is more.
+    """Draw a square per pair of labels, with its share of all items in percent; darker is more.
 
     Args:
-        counts: (k, k); rows the first of `names`, columns the second.
+        counts: (k, k); rows are labels of the first of `names`, columns of the second.
     """
     side = min(width, 0.75 * len(scale) + 1.1)
     figure, axes = make_figure(side, 0.9 * side)
@@ -467,7 +466,7 @@ def draw_confusion(
 def draw_filter_scores(
     scores: NDArray[np.float64], rates: Sequence[tuple[float, float]], n_bins: int, width: float
 ) -> Figure:
-    """Bars: the share of scores in each bin; lines: the share up to a score, and `rates`.
+    """Draw bars, the share of scores in each bin, and lines, the share up to a score and `rates`.
 
     Args:
         scores: (n,) in [0, 1], sorted. rates: (threshold, false positives) each; may be empty.
@@ -498,7 +497,7 @@ def _short_ticks(*sides: Axis) -> None:
 
 
 def make_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of so many inches with one panel."""
+    """Make a figure with one panel; sizes are in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

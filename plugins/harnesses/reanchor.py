@@ -1,4 +1,4 @@
-"""A judge as DSPy's decision, so that `dspy.experimental.ReAnchor` fits how it chooses a label."""
+"""A judge as a DSPy program, so that `dspy.experimental.ReAnchor` can fit how it chooses labels."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ LABEL = "label"
 
 
 class DecisionProgram(dspy.Module):  # type: ignore[misc]
-    """A judge of items for ReAnchor: `program(sentence=, passage=)` has a label, as DSPy picks it.
+    """A judge of items for ReAnchor: `program(sentence=, passage=)` returns the label DSPy chooses.
 
     The judge is asked once about each item. ReAnchor then tries other ways to choose a label from
-    its probabilities: cuts on the expected place on the scale where the labels have an order, else
-    a weight for each label. `make_judge` returns the judge that labels so in a run.
+    its probabilities: cuts on the expected place on the scale if the labels have an order, else a
+    weight for each label. `make_judge` returns a judge for runs that chooses in the fitted way.
 
     Args:
-        judge: gives probabilities: its model is a decision model, or asked for log-probabilities.
-            It must not be fitted yet.
+        judge: must give probabilities (a decision model, or a model with log-probabilities), and
+            must not be fitted yet.
 
-    Raises: ValueError for a judge whose labels are made of others, or that is fitted already.
+    Raises: ValueError for a judge without probabilities, or that is fitted already.
     """
 
     def __init__(self, judge: ItemJudge) -> None:
         super().__init__()
         if judge.correction is not None:
-            raise ValueError("the judge is fitted already; wanted it as it is")
+            raise ValueError("the judge is fitted already; wanted a judge that is not fitted")
         if judge.is_derived or not judge.has_logprobs:
             what = "a decision model, or a model with logprobs: true"
             raise ValueError(f"the {judge.name} judge gives no probabilities; wanted {what}")
@@ -50,15 +50,15 @@ class DecisionProgram(dspy.Module):  # type: ignore[misc]
         self.decide.lm = self._asked
 
     def ask(self, examples: Sequence[dspy.Example]) -> list[dspy.Example]:
-        """Ask about all examples, those about one text together, and return those that were judged.
+        """Ask about all examples, grouped by text, and return those that were judged.
 
         Args:
-            examples: with the inputs of the judge; those with a `topic_id` name it in the fit.
+            examples: have the inputs of the judge; a `topic_id` is noted in the fit.
         """
         return self._asked.ask(examples)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        """Return the `label` that the settings of now choose, and the `probabilities` of all."""
+        """Return the `label` that the current settings choose, and all `probabilities`."""
         found, scale = self.decide(**inputs)[LABEL], self._asked.judge.scale
         label = scale[found.level] if isinstance(found, Score) else found.value
         shares = {
@@ -70,8 +70,8 @@ class DecisionProgram(dspy.Module):  # type: ignore[misc]
     def make_judge(self) -> ItemJudge:
         """Return the judge with the cuts or weights of this program.
 
-        `save_state` writes it for `judges.NAME.state`. Where ReAnchor found no better cuts, they
-        are DSPy's, halfway between the places of two labels.
+        `save_state` writes it for `judges.NAME.state`. If ReAnchor found no better cuts, the judge
+        gets DSPy's, halfway between two labels.
         """
         judge, found = self._asked.judge, self.decide.fields.get(LABEL, {})
         top = len(judge.scale) - 1  # DSPy's cuts are on 0, 1, ... k-1, ours on [0, 1]
@@ -92,7 +92,7 @@ class _Item:
 
 
 class _Asked:
-    """What DSPy takes for a decision model: a judge, and what it said."""
+    """A judge that DSPy uses like a decision model, with the verdicts that it gave."""
 
     supports_decision_requests, cache = True, True
 

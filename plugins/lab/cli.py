@@ -121,7 +121,7 @@ def drift(
     margin: float = 0.05,
     output: Output,
 ) -> None:
-    """Tell whether scores changed because of the judge or because of the systems.
+    """Find out whether scores changed because of the judge or because of the systems.
 
     Example: judge drift results/may results/june --labels human.csv
 

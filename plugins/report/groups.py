@@ -1,4 +1,4 @@
-"""The section about groups of topics: means by domain, by category, and by length of documents."""
+"""The section on groups of topics: means by domain, by category, and by length of documents."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .source import Source
 
 
 def make_groups(source: Source) -> Mapping[str, Any] | None:
-    """`by`: grouping -> measure -> `groups`, (name, topics) each, and `runs`, best first.
+    """Return `by`: grouping -> measure -> `groups`, as (name, topics), and `runs`, best first.
 
-    Of a run `means` has (value, judgements, missing ones) over all topics, then of each group.
-    None where the topics have no domain and no category.
+    The `means` of a run have (value, judgements, missing judgements) over all topics, then by
+    group. None if the topics have no domain, no category and no documents.
     """
     by: dict[str, Any] = {}
     for name in GROUPS:
         try:
             groups = read_topic_groups(source.paths, name, Problems())
-        except InputError:  # inputs that do not say it, or are gone
+        except InputError:  # the inputs have no such groups, or are gone
             continue
         if len(groups[1]) > 1:
             measures = (m for m in source.measures if m != LENGTH)

@@ -125,7 +125,7 @@ class CutTexts:
 
 
 def pack_texts(source: Source, wanted: Wanted, cut: CutTexts) -> Iterator[TopicTexts]:
-    """The texts of all topics, one in memory at a time; what is cut is counted in `cut`."""
+    """The texts of all topics, one in memory at a time; `cut` counts the cut texts."""
     room = wanted.max_mb * 1_000_000
     if wanted.how == "none":
         return

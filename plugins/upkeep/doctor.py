@@ -34,8 +34,8 @@ PASSAGE = "After nine years of work the bridge was opened to traffic in March 19
 class Report:
     """What was found. `settings` of the model's entry would make it usable.
 
-    `unusable`: it gave no reply, whatever the settings. `n_recorded`: labels that a recorded judge
-    answers with; None: it is none.
+    `unusable`: it gave no reply, whatever the settings. `n_recorded`: the number of labels of a
+    recorded judge; None for other models.
     """
 
     alias: str
@@ -122,7 +122,7 @@ def examine_all(config: Config) -> list[Report]:
     judges = [name for each in choose(config.program) for name in each.list_judges(config)]
     for obstacle in find_obstacles(config, judges):
         report = next(each for each in reports if each.model == obstacle.model)
-        report.trouble.append(f"it only chooses labels. Another model for: {obstacle}")
+        report.trouble.append(f"it only chooses labels. Set another model for {obstacle}")
     return reports
 
 

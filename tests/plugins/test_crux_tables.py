@@ -166,7 +166,7 @@ def test_flags_that_make_no_sense_are_told_in_a_line(judge, run_coverage):
 def test_the_questions_that_a_report_does_not_use_are_listed(judge, run_coverage):
     run_coverage(three=[0, 5, 0, 2])
     ran = judge("coverage", "out", "--run", "three")
-    assert "of 2 questions that its context answers, its report does not answer 1" in " ".join(
+    assert "its context answers 2 questions, of which its report leaves out 1" in " ".join(
         ran.out.split()
     )
     assert ["t", "not", "used", "Who?", "t:0#0", "0"] in cells(ran.out)
@@ -339,7 +339,10 @@ def test_coverage_by_the_judge_and_by_each_annotator_is_of_the_answerable_questi
 BAD_LABELS = {
     "nuggets": ({"nugget_id": "n", "question_id": None}, "topic_id, question_id, and run_id or"),
     "other labels": ({"label": "full"}, "label 'full', wanted 0 or 1, or ratings from 0 to 5"),
-    "other runs": ({"run_id": "nobody", "annotator": None, "label": "1"}, "no label of a report"),
+    "other runs": (
+        {"run_id": "nobody", "annotator": None, "label": "1"},
+        "belongs to a report of the folder",
+    ),
 }
 
 
@@ -369,7 +372,7 @@ def test_both_figures_of_the_paper_are_drawn_with_their_numbers(judge, run_cover
     assert "rho of the judge with human labels 1.00" in ran.out  # 1, 2, 3 and 0, 1, 2 of four
     assert "name no annotator" in ran.out
     ran = judge("figure", "annotators", "out", "--out", "four.svg")
-    assert (ran.code, "wanted the labels of people (--labels)" in ran.err) == (2, True)
+    assert (ran.code, "needs labels of people (--labels)" in ran.err) == (2, True)
 
 
 @pytest.mark.slow

@@ -233,7 +233,7 @@ def test_groups_are_matched_by_name_and_levels_by_theirs(tmp_path):
     for options, message in cases:
         with pytest.raises(InputError, match=message):
             draw("tau", [one, two], out, **options)
-    with pytest.raises(InputError, match="--levels cells: judge figure topics takes none"):
+    with pytest.raises(InputError, match="--levels cells: judge figure topics does not take it"):
         draw("topics", [one], out, levels="cells")
 
 
@@ -280,7 +280,7 @@ def test_forty_five_real_runs_fit_a_page(real, tmp_path):
             {"measure": "V_strickt"},
             "no measure 'V_strickt'; there is .*did you mean",
         ),
-        ("topics", {"labels": LABELS}, "judge figure topics takes none"),
+        ("topics", {"labels": LABELS}, "judge figure topics does not take it"),
         ("tau", {}, "wanted two, or one and --labels; got 1"),
     ],
 )

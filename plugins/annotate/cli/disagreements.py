@@ -1,4 +1,4 @@
-"""`judge annotate disagreements`: who is right where a judge and people differ."""
+"""`judge annotate disagreements`: who is right if a judge and people differ?"""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def disagreements(
     level: Level = 0.95,
     output: Output,
 ) -> None:
-    """Draw items where a judge and people differ, and ask judges who see neither label.
+    """Draw items on which a judge and people differ, to be labelled by others who see no label.
 
     Examples: judge annotate disagreements human.jsonl results/demo --out study
     / judge annotate disagreements study
 
     Args:
-        human: People's labels; or a study, whose tables are printed.
+        human: Labels of people; or the folder of a study, to print its tables.
         judged: The judge's labels, or a results folder.
-        n: Items of each topic.
+        n: Most items of each topic.
 
     Output:
-        out: Folder of the study, with a sheet that has no labels.
+        out: Folder of the study; its sheet shows no labels.
     """
     problems = Problems()
     if judged is None:
@@ -55,8 +55,8 @@ def disagreements(
     list_problems(problems)
     total = sum(1 for _ in (out / SHEET).open("rb"))
     lines = [
-        f"{total:,} items of {study.n_topics:,} topics, of {study.n_differ:,} that differ: {out}",
-        "Have them labelled, by people and by another model; neither sees a label:",
+        f"Drew {total:,} of {study.n_differ:,} items, in {study.n_topics:,} topics: {out}",
+        "Next, people and another model label them; neither sees a label:",
         f"  judge annotate {out / SHEET} --kind {study.kind} --dir {out / 'people'}",
         f"  judge run items --items {out / SHEET} --judge NAME --model M --out {out / 'model'}",
         f"  judge annotate disagreements {out}",

@@ -1,4 +1,4 @@
-"""What judges who saw no label say of items where a judge and people differ."""
+"""Compare third judges, who saw no label, with a judge and people on items where those differ."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Drawn:
-    """A study as it was drawn, and what its labels say.
+    """A study as it was drawn, with the labels of all its judges.
 
     Attributes:
         conditions: cell -> the condition of the person's label; "": not known.
-        labels: by judge the label of each cell: `people`, the judge that they were compared with,
-            then those who saw neither label.
+        labels: judge -> cell -> label; first `people`, then the judge compared with them, then
+            the third judges, who saw neither label.
     """
 
     study: Study
@@ -55,12 +55,13 @@ class Drawn:
 
 
 def read_study(folder: Path, problems: Problems) -> Drawn:
-    """Read a study and all who labelled its sheet, each found by what stands in the folder.
+    """Read a study and the labels of its sheet that are in the folder.
 
-    People have folders of `judge annotate`, or sheets that they filled in; models have results
-    folders. Labels that were given with another label in sight are refused.
+    People's labels are folders of `judge annotate` or filled-in sheets; a model's are a results
+    folder. Labels given by someone who saw another label are refused.
 
-    Raises: InputError if it is no study, nobody has labelled its items, or two judges share a name.
+    Raises: InputError if the folder has no study, nobody has labelled its items, or two judges have
+        the same name.
     """
     if not (folder / STUDY).is_file():
         what = f"no {STUDY}; draw one with two label files (judge annotate disagreements)"
@@ -78,9 +79,11 @@ def read_study(folder: Path, problems: Problems) -> Drawn:
         found = {cell: label for cell, label in of_cells.items() if cell in conditions}
         name = path.name if name in labels else name
         if name in labels:
-            raise InputError(f"{path}: {name} labelled already; wanted each judge under one name")
+            raise InputError(
+                f"{path}: a second set of labels by {name}; give each judge its own name"
+            )
         if n_other := len(of_cells) - len(found):
-            problems.skip(path, 0, "not_drawn", f"{n_other:,} labels are of items not drawn")
+            problems.skip(path, 0, "not_drawn", f"{n_other:,} labels of items that were not drawn")
         if found:
             labels[name] = found
             scale = join_scales(scale, its_scale)
@@ -133,10 +136,11 @@ def write_labels(drawn: Drawn, folder: Path) -> Path:
 
 
 def compare_disagreements(drawn: Drawn, draws: Draws) -> list[dict[str, Any]]:
-    """A row for each judge who saw no label and each condition, then all of them.
+    """Make a row for each third judge and condition, and one over all conditions.
 
-    Each has `n` items; `equal_people`, `equal_judge` and `equal_neither`, shares of them; and
-    `kappa_people`, `kappa_judge`, Cohen's kappa, unweighted, as dicts with `value`, `low`, `high`.
+    A row has the number of items `n`; the shares `equal_people`, `equal_judge` and `equal_neither`;
+    and Cohen's unweighted kappa, `kappa_people` and `kappa_judge`, as dicts with `value`, `low` and
+    `high`.
     """
     conditions = sorted({name for name in drawn.conditions.values() if name})
     groups = conditions if len(conditions) > 1 else []
@@ -165,7 +169,7 @@ def _compare(drawn: Drawn, name: str, group: str, draws: Draws) -> dict[str, Any
 
 
 def count_shares(drawn: Drawn) -> list[dict[str, Any]]:
-    """By judge how many items it labelled, and the share of each label."""
+    """Count the items that each judge labelled, with the share of each label."""
     rows = []
     for name, by in drawn.labels.items():
         given = list(by.values())
@@ -175,7 +179,7 @@ def count_shares(drawn: Drawn) -> list[dict[str, Any]]:
 
 
 def make_view(drawn: Drawn, rows: Sequence[Mapping[str, Any]], level: float = LEVEL) -> View:
-    """Agreement of each judge who saw no label with both sides, and the labels that all gave."""
+    """The agreement of each third judge with both sides, and the share of labels by judge."""
     study = drawn.study
     judge = study.judge or "judge"
     columns = [
@@ -204,12 +208,13 @@ def make_view(drawn: Drawn, rows: Sequence[Mapping[str, Any]], level: float = LE
         ),
     ]
     notes = [
-        f"Of {study.n_compared:,} items {study.n_differ:,} differ, in {study.n_topics:,} topics"
-        + (f"; {study.n_short:,} of them have fewer than {study.n}" if study.n_short else ""),
-        "On these items people and the judge never agree, so kappa cannot be high for both",
+        f"Labels differ on {study.n_differ:,} of {study.n_compared:,} items, in "
+        f"{study.n_topics:,} topics"
+        + (f"; topics with fewer than {study.n}: {study.n_short:,}" if study.n_short else ""),
+        "On these items people and the judge never agree, so kappa cannot be high with both",
     ]
     if n_open := sum(row["n_open"] for row in rows if row["condition"] == ALL):
-        notes.append(f"{n_open:,} labels are missing or say that nobody can tell")
+        notes.append(f"{n_open:,} labels are missing, or the labeller could not tell")
     return View(_verdict(rows), tables, notes)
 
 

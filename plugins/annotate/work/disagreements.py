@@ -1,4 +1,4 @@
-"""Items where a judge and people differ, drawn for a study by judges who see neither label."""
+"""Draw items on which a judge and people differ; third judges label them without seeing a label."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ OURS = (SHEET, DRAWN)
 
 @dataclass(frozen=True)
 class Study:
-    """What was drawn.
+    """How items were drawn.
 
     Attributes:
-        kind: of the labels. scale: worst to best. key_names: of an item's ids.
-        judge: who gave the labels that people's are compared with.
-        n: items of a topic, at most. seed: of the draw.
-        n_compared, n_differ: items that both labelled, and those with two labels.
-        n_topics, n_short: topics with a difference, and those with fewer than `n`.
+        kind: kind of the labels. scale: labels, worst to best. key_names: names of an item's ids.
+        judge: the judge that is compared with people.
+        n: most items of a topic. seed: seed of the draw.
+        n_compared, n_differ: items that both labelled, and those with different labels.
+        n_topics, n_short: topics with such items, and topics with fewer than `n` of them.
     """
 
     kind: str
@@ -60,18 +60,18 @@ def draw_disagreements(
     seed: int = 0,
     kind: str | None = None,
 ) -> Study:
-    """Draw items of each topic where two label files differ, and write them to a folder.
+    """Draw items of each topic on which two label files differ, and write them to a folder.
 
-    `sheet.jsonl` has ids and texts and no label: people label it in `judge annotate`, and a model
-    in `judge run items`. `drawn.jsonl` has both labels, and the condition of the person's.
+    `sheet.jsonl` has ids and texts, but no label: people label it in `judge annotate`, a model in
+    `judge run items`. `drawn.jsonl` has both labels, and the condition of the person's label.
 
     Args:
-        human, judged: label files or results folders; the first is people's.
-        n: items of each topic; all of a topic that has fewer.
-        seed: a topic's draw depends on the seed and the topic alone.
-        kind: of two folders, the judgements to compare.
+        human, judged: label files or results folders; the first is from people.
+        n: items of each topic; a topic with fewer gives all.
+        seed: a topic's draw depends only on the seed and the topic.
+        kind: which judgements to compare, for two folders.
 
-    Raises: InputError if the labels never differ, an item lacks the texts to judge it by, or `out`
+    Raises: InputError if the labels never differ, an item lacks a text that judging needs, or `out`
         holds another study.
     """
     if (out / DRAWN).exists():
@@ -93,8 +93,8 @@ def draw_disagreements(
     for row in drawn:
         if lost := [name for name in needed if not row.get(name)]:
             item = " ".join(row[name] for name in file.key_names)
-            what = f"item {item} comes without its {lost[0]}, so nobody can judge it"
-            raise InputError(f"{judged}: {what}; name results whose inputs are still there")
+            what = f"item {item} has no {lost[0]}, so nobody can judge it"
+            raise InputError(f"{judged}: {what}; name results whose input files still exist")
     judge = name_judges(Result(judged).judged_by) if judged.is_dir() else judged.stem
     study = Study(
         *(compared["kind"], tuple(agreed["scale"]), file.key_names, judge, n, seed),
@@ -128,7 +128,7 @@ def _draw(rows: list[dict[str, Any]], topic: str, n: int, seed: int) -> list[dic
 
 
 def _read_conditions(path: Path, conditions: Mapping[str, int], kind: str) -> dict[Cell, str]:
-    """Under which condition each item was labelled; {}: the file does not say."""
+    """The condition under which each item was labelled; {} if the file does not say."""
     of_cells: dict[Cell, str] = {}
     for name in filter(None, conditions):
         found = read_labels(find_judged_file(path, kind), Problems(), {"condition": [name]})

@@ -80,8 +80,8 @@ def next_labels(
             topics as they have cells. The rest is divided among these, as far as they apply:
             disagreement: judges differ, the more the further apart their labels stand, if they
                 have an order;
-            entropy: a judge that gave probabilities was unsure which label it is;
-            margin: on labels with an order, the score of a judge that gave none is near a cut;
+            entropy: the probabilities of a judge do not single out one label;
+            margin: the score of a judge without probabilities is near a cut (ordered labels);
             influence: see `influence`.
             Each takes its best cell in turn, a cell's value divided by one more than the cells
             of its topic and of its run that are chosen already.
@@ -253,7 +253,7 @@ def _disagreement(
 
 
 def _entropy(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
-    """(N,) Shannon entropy of the least sure judge, as a share of the highest, in [0, 1].
+    """(N,) Shannon entropy of the least certain judge, as a share of the maximum, in [0, 1].
 
     0 where no judge gave probabilities.
     """

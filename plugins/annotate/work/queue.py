@@ -44,7 +44,7 @@ def make_queue(
     plan.check(task.kind)
     needs_labels = plan.how == "next" or plan.condition == "post_edit"
     if needs_labels and task.files and not task.files[0].cells:
-        what = "has no label to show or to choose by; leave out --condition and --queue"
+        what = "has no labels to show or to choose items by; leave out --condition and --queue"
         raise InputError(f"{task.results[0]}: {what}")
     units = Units(task)
     mine = units.numbers(entry.cell for entry in earlier)

@@ -159,7 +159,7 @@ def read_task(
     if not cells:
         raise InputError(f"{first}: no item of it has a label of the judge")
     if not files[0].scale:
-        what = "has no label, and nothing says which there are"
+        what = "has no labels, so the scale is not known"
         raise InputError(f"{first}: {what}; name results of its judge")
     reader = TextReader(first, files[0].kind, cells, problems)
     about = _about(first, kind, files[0].scale)

@@ -1,4 +1,4 @@
-"""Coverage of the same reports by the judge and by each annotator: Figure 4 of the CRUX paper."""
+"""Coverage of reports as the judge and each annotator see it: Figure 4 of the CRUX paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....records.questions import HIGHEST_RATING, answer_id
 from ....records.reading.problems import InputError, Problems
 
 UNNAMED = "human labels"  # where the file names no annotator
-MIN_REPORTS = 3  # of a correlation; two reports have but two orders
+MIN_REPORTS = 3  # for a correlation; two reports have only two orders
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class LabelledReport:
     """Coverage of one report over the answerable questions that people labelled.
 
     Attributes:
-        judge: over the questions that have a label and a rating; None if there is none.
-        people: annotator -> the share of the questions labelled by this person that are answered.
-        n: questions with a label.
+        judge: the share answered of the questions with a label and a rating; None without any.
+        people: annotator -> the share answered of the questions that this person labelled.
+        n: number of questions with a label.
     """
 
     run_id: str
@@ -39,14 +39,14 @@ class LabelledReport:
 def compare_annotators(
     data: CoverageData, settings: CoverageConfig, labels: Path, problems: Problems
 ) -> list[LabelledReport]:
-    """The reports of a results folder that people labelled, runs and topics in order.
+    """Compare the reports of a results folder that people labelled, ordered by run and topic.
 
     Args:
-        labels: rows with topic_id, question_id, label, annotator, and run_id or the id under which
-            the report is rated (passage_id). A label is 0 or 1, or a rating from 0 to 5, which
-            counts as answered from eta on.
+        labels: rows with topic_id, question_id, label, annotator, and run_id or the id of the
+            rated report (passage_id). A label is 0 or 1, or a rating from 0 to 5; a rating of eta
+            or more counts as answered.
 
-    Raises: InputError for labels without these ids, of other reports, or of another kind.
+    Raises: InputError for labels without these ids, for other reports, or of another kind.
     """
     by_report = _read(data, settings, labels, problems)
     reports = []
@@ -72,12 +72,12 @@ def compare_annotators(
         judge = float(np.mean(known)) if known else None
         reports.append(LabelledReport(run_id, topic_id, judge, people, len(of_report)))
     if not reports:
-        raise InputError(f"{labels}: none of its labels is of an answerable question")
+        raise InputError(f"{labels}: no label belongs to an answerable question")
     return reports
 
 
 def correlate_annotators(reports: list[LabelledReport]) -> dict[str, tuple[float | None, int]]:
-    """Spearman's rho of the judge with each annotator, and over how many reports."""
+    """Spearman's rho of the judge with each annotator, and the number of reports."""
     found = {}
     for person in sorted({person for report in reports for person in report.people}):
         pairs = [
@@ -121,12 +121,12 @@ def _read(
             }
     if not by_report:
         report = next(iter(named), "none")
-        raise InputError(f"{path}: no label of a report in the folder, such as {report!r}")
+        raise InputError(f"{path}: no label belongs to a report of the folder, such as {report!r}")
     return by_report
 
 
 def _find_least(path: Path, labels: set[str], eta: int) -> int:
-    """The lowest label that says that a report answers. Raises: InputError for other labels."""
+    """The lowest label that means "answered". Raises: InputError for other labels."""
     wanted = {str(rating) for rating in range(HIGHEST_RATING + 1)}
     if others := sorted(labels - wanted):
         raise InputError(f"{path}: label {others[0]!r}, wanted 0 or 1, or ratings from 0 to 5")

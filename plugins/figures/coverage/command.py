@@ -26,10 +26,9 @@ def coverage(
 
     Args:
         results: A folder of `judge run coverage`.
-        eta: Ratings from which a text answers, as 1-5 or 2,3,4.
-        k: Passages in a context; else 5, 10, 20 and that of the run.
-        run: List the questions of a run that its context answers and its report does not, or
-            conversely.
+        eta: Lowest ratings that count as answered, such as 1-5 or 2,3,4.
+        k: Passages in a context; default: 5, 10, 20 and the k of the folder.
+        run: List the questions of a run that only its context answers, or only its report.
     """
     from ....cli.stopping import open_results
     from ....programs.analysis.coverage_tables import by_eta, by_k, find_oracles, measure_taus
@@ -52,7 +51,7 @@ def coverage(
     if run is not None:
         if not (of_run := [use for use in uses if use.run_id == run]):
             known = sorted({use.run_id for use in uses})
-            what = f"no run with a context and a report; there is {', '.join(known) or 'none'}"
+            what = f"has no context and report; wanted one of: {', '.join(known) or '(no run has)'}"
             raise InputError(f"--run {run}: {what}{did_you_mean(run, known)}")
         output.print(map(vars, of_run), lambda _: make_uses_view(run, of_run))
         return
@@ -71,21 +70,21 @@ def coverage(
 
 
 def _sizes(text: str | None, own: int | str) -> list[int]:
-    """The context sizes asked for, or some common ones and that of the run."""
+    """The given context sizes, or common ones with the size of the run."""
     if text is not None:
         return read_numbers("k", text)
     return sorted({5, 10, 20, *([own] if isinstance(own, int) else [])})
 
 
 def read_numbers(name: str, text: str, most: int = 1000) -> list[int]:
-    """`1-5` or `5,10,20` as numbers, in order, each once. Raises: InputError for another text."""
+    """Read `1-5` or `5,10,20` as numbers, each once. Raises: InputError for another text."""
 
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = (bound.strip() for bound in part.partition("-"))
         ends = [int(end[:9]) if end.isdecimal() else 0 for end in (first, last if dash else first)]
         if not 1 <= ends[0] <= ends[1] <= most:
-            wanted = f"wanted numbers from 1 to {most:,}, as 1-3 or 1,2,3"
+            wanted = f"wanted numbers from 1 to {most:,}, such as 1-3 or 1,2,3"
             raise InputError(f"--{name} {text}: {wanted}")
         numbers += range(ends[0], ends[1] + 1)
     return list(dict.fromkeys(numbers))

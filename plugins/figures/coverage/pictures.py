@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BLUE, _RED = "#0072B2", "#D55E00"
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")  # of annotators; more begin again
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")  # of annotators; repeated for more of them
 
 
 def draw_measures(results: Sequence[Path], problems: Problems, width: float) -> tuple[Figure, str]:
@@ -45,8 +45,8 @@ def draw_measures(results: Sequence[Path], problems: Problems, width: float) -> 
         raise InputError(f"{folder}: {what}")
     caption = (
         f"Kendall's tau-b of every two measures of the same {n_runs:,} runs over "
-        f"{len(data.questions):,} topics, judged by {_name(folder)}. Cov(y) is of the reports, all "
-        f"others are of the contexts (k = {settings.k})."
+        f"{len(data.questions):,} topics, judged by {_name(folder)}. Cov(y) measures the reports, "
+        f"all others the contexts (k = {settings.k})."
     )
     return _draw_matrix(matrix, width), caption
 
@@ -56,7 +56,7 @@ def draw_annotators(
 ) -> tuple[Figure, str]:
     """Figure 4: coverage of reports by the judge and by each annotator. Raises: InputError."""
     if labels is None:
-        raise InputError("judge figure annotators: wanted the labels of people (--labels)")
+        raise InputError("judge figure annotators: needs labels of people (--labels)")
     folder, data, settings = _read(results, problems, "annotators")
     reports = compare_annotators(data, settings, labels, problems)
     rhos = correlate_annotators(reports)
@@ -119,7 +119,7 @@ def _draw_reports(
     rhos: Mapping[str, tuple[float | None, int]],
     width: float,
 ) -> Figure:
-    """A panel a run: a bar, a mark for each annotator and a point of the judge for each topic."""
+    """Draw one panel per run; each topic has a bar, a mark per annotator and the judge's point."""
     runs = list(dict.fromkeys(report.run_id for report in reports))
     topics = sorted({report.topic_id for report in reports}, key=natural_order)
     figure, alone = make_figure(width, 0.8 + 1.15 * len(runs))

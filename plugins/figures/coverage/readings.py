@@ -27,7 +27,7 @@ Means = dict[str, dict[str, ScoreRow]]  # measure -> run -> its mean
 
 
 def name_measures(settings: CoverageConfig) -> dict[str, str]:
-    """Our names of the paper's measures by the paper's, in the order of Figure 5.
+    """Map the paper's names of measures to ours, in the order of Figure 5.
 
     >>> name_measures(CoverageConfig(k=10))["alpha-nDCG"]
     'alpha_ndcg@10'

@@ -1,4 +1,4 @@
-"""What `judge coverage` prints."""
+"""The tables that `judge coverage` prints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .use import NEITHER, UNRETRIEVED, UNUSED, USED, Use
 
 
 class Findings(NamedTuple):
-    """All that is read from a results folder."""
+    """Everything that is computed from a results folder."""
 
     settings: CoverageConfig
     scored: Sequence[Scored]
@@ -35,7 +35,7 @@ class Findings(NamedTuple):
 
 
 def make_coverage_view(found: Findings, *, shows_all: bool) -> View:
-    """What `judge coverage` shows: Tables 1 to 3, Figure 5, and how reports use their contexts."""
+    """The view of `judge coverage`: Tables 1 to 3, Figure 5, and how reports use contexts."""
     settings, taus = found.settings, found.measures
     has_taus = max((tau.n_runs for tau in taus.values()), default=0) >= MIN_RUNS
     tables = [_bounds(found)]
@@ -58,11 +58,11 @@ def make_coverage_view(found: Findings, *, shows_all: bool) -> View:
 
 
 def make_uses_view(run_id: str, uses: Sequence[Use]) -> View:
-    """The questions of a run that its context answers and its report does not, or conversely."""
+    """The questions of a run that only its context answers, or only its report."""
     wrong = [use for use in uses if use.kind in (UNUSED, UNRETRIEVED)]
     columns = [
         Column("topic", Kind.NAME),
-        Column("what", Kind.TEXT),
+        Column("what", Kind.TEXT, "status"),
         Column("question", Kind.TEXT),
         Column("passage", Kind.NAME, "answered by"),
         Column("rating", Kind.COUNT, "report's rating"),
@@ -73,9 +73,9 @@ def make_uses_view(run_id: str, uses: Sequence[Use]) -> View:
     ]
     n = Counter(use.kind for use in uses)
     verdict = (
-        f"{run_id}: of {n[USED] + n[UNUSED]:,} questions that its context answers, its report does "
-        f"not answer {n[UNUSED]:,}. Of {n[USED] + n[UNRETRIEVED]:,} that its report answers, "
-        f"{n[UNRETRIEVED]:,} were not retrieved."
+        f"{run_id}: its context answers {n[USED] + n[UNUSED]:,} questions, of which its report "
+        f"leaves out {n[UNUSED]:,}. Its report answers {n[USED] + n[UNRETRIEVED]:,}, of which "
+        f"{n[UNRETRIEVED]:,} are not answered in its context."
     )
     if n[None]:
         verdict += f" {count(n[None], 'question')} not judged."
@@ -83,13 +83,13 @@ def make_uses_view(run_id: str, uses: Sequence[Use]) -> View:
 
 
 def _write_verdict(taus: Mapping[str, RunTau]) -> str:
-    """How far coverage of contexts orders the runs as their reports do, and what does best."""
+    """Say how well coverage of contexts predicts the order of the reports, and the best measure."""
     known = {name: tau for name, tau in taus.items() if tau.tau.value is not None}
     n_runs = max((tau.n_runs for tau in taus.values()), default=0)
     if n_runs < MIN_RUNS:
         return (
             "Contexts cannot be compared with reports: "
-            f"{_few(n_runs)} a context and a report, at least {MIN_RUNS} are needed."
+            f"only {_few(n_runs)} a context and a report; at least {MIN_RUNS} are needed."
         )
     if (main := known.get(COVERAGE)) is None or main.tau.value is None:
         return f"Contexts cannot be compared with reports: tau-b of {COVERAGE} is undefined."
@@ -105,7 +105,7 @@ def _write_verdict(taus: Mapping[str, RunTau]) -> str:
 
 
 def _bounds(found: Findings) -> Table:
-    """Table 1, the bounds above a rule, the correlations of contexts with reports below."""
+    """Table 1: bounds above a rule, and the correlations of contexts with reports at the end."""
     alpha = name_measures(found.settings)["alpha-nDCG"]
     measures = {
         "Cov(Z)": COVERAGE,
@@ -131,13 +131,13 @@ def _bounds(found: Findings) -> Table:
         values = [shown.get(name) for name in measures]
         rows.append(Row(["tau-b to y", *values, None, None], Style.TRAILING))
     bounds = ", ".join(scored.name for scored in found.scored if scored.is_bound)
-    notes = [f"Bounds, which take part in no correlation: {bounds}."] if bounds else []
-    title = "Contexts Z, and the reports y written from them (Table 1)"
+    notes = [f"Bounds, left out of the correlations: {bounds}."] if bounds else []
+    title = "Contexts Z and the reports y written from them (Table 1)"
     return Table(title, columns, rows, rule_after=n_bounds or None, notes=notes, has_all=True)
 
 
 def _above_1(value: float | None) -> Cell:
-    """A density above 1 with as many digits as one below."""
+    """Show a density above 1 with three digits too."""
     return value if value is None or value <= 1 else f"{value:.3f}"
 
 
@@ -215,9 +215,9 @@ def _sizes(
         )
         for k, taus in sizes
     ]
-    notes = ["The columns correlate with Cov(y), Den(Z) with Den(y)."]
+    notes = ["Each measure is compared with Cov(y), and Den(Z) with Den(y)."]
     if left := [str(k) for k in wanted if k not in dict(sizes)]:
-        notes.append(f"k {', '.join(left)}: the folder's contexts are cut to fewer passages.")
+        notes.append(f"No k {', '.join(left)}: the contexts in the folder have fewer passages.")
     return Table("tau-b to the reports by context size (Table 3)", columns, rows, notes=notes)
 
 
@@ -253,7 +253,7 @@ def _uses(uses: Sequence[Use]) -> Table:
         )
     ]
     notes = [
-        "Shares: of the questions that the context answers, of those that the report answers. "
+        "Shares: of the questions that the context answers, and of those that the report answers. "
         "--run NAME lists the questions."
     ]
     return Table("Answerable questions in contexts and reports", columns, rows, notes=notes)
@@ -296,7 +296,7 @@ def _mean(row: ScoreRow) -> Cell:
 
 
 def as_object(found: Findings) -> dict[str, Any]:
-    """Everything for machines."""
+    """Everything, as JSON."""
     from dataclasses import asdict
 
     from ....records.scores import score_row

@@ -1,4 +1,4 @@
-"""What reports do with their contexts: answers that were retrieved and lost, or never retrieved."""
+"""How reports use their contexts: which answers were retrieved but not used, or not retrieved."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class Use:
     """One answerable sub-question of a run: answered by its context, by its report, or not.
 
     Attributes:
-        kind: used (both), not used (the context alone), not retrieved (the report alone), neither;
-            None: a rating that is missing leaves it open, or whether the question is answerable.
-        passage_id: the first passage of the context that answers; None if none does.
+        kind: used (both answer), not used (only the context does), not retrieved (only the report
+            does), or neither; None: unknown, since a rating is missing: of the text, or of whether
+            the question is answerable.
+        passage_id: the first passage of the context that answers; None if no passage does.
         report_rating: 0 to 5; None: missing, or the report has no text.
     """
 
@@ -34,9 +35,9 @@ class Use:
 
 
 def find_uses(data: CoverageData, settings: CoverageConfig) -> Iterator[Use]:
-    """Each question that is or may be answerable, of each run with a context and a report on it.
+    """Yield every question that is or may be answerable, of every run with a context and a report.
 
-    A run without contexts has none; so have topics without a context or report of the run.
+    Topics without a context or report of the run are left out.
     """
     for topic_id in data.questions:
         view = TopicView(data, topic_id, settings)

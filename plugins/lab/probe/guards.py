@@ -23,9 +23,7 @@ def remove_guards(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
     if judge.own_words == "prompt":
         return [], [Skipped(name, "a prompt of its own has none") for name in ("fence", "schema")]
     if get_backend(judge).config.way == "decision":
-        why_not = (
-            "a decision model reads texts as fields of its state and replies with labels alone"
-        )
+        why_not = "a decision model reads texts as fields of its state and replies only with labels"
         return [], [Skipped(name, why_not) for name in ("fence", "schema")]
     conditions = [
         Condition("fence", "inputs as plain text, neither JSON nor fenced", remove_fence(judge))

@@ -84,6 +84,6 @@ def test_results_without_reference_items_have_nothing_to_export(judged, tmp_path
     fixed = {"program": ["items"], "data.items": tmp_path / "items.jsonl"}
     fixed |= {"items.judge": "missed_point", "run.out": tmp_path / "out"}
     folder = nj.run(load_config(None, fixed, [], "lexical")).folder
-    with pytest.raises(InputError, match="no answers were judged by key points or nuggets"):
+    with pytest.raises(InputError, match="has no judgements of key points or nuggets"):
         write_missed(folder, tmp_path / "missed.jsonl", Problems())
     assert not (tmp_path / "missed.jsonl").exists()

@@ -1,4 +1,4 @@
-// Which topics does a run do well on: means by domain, category or length of documents, as a radar and a table.
+// On which topics does a run do well? Means by domain, category or length of documents, as a radar and a table.
 
 import { count, el, num, short, svg } from "../el.js";
 import { choice, measureOf, nameOf, unknown } from "../runs.js";
@@ -32,7 +32,7 @@ export function draw({ id, data, head }) {
     ...unknown(head, available, (name) => `${name} has no means by ${what}; below by ${measure}.`),
     el("p", { class: "lead" },
       `Mean ${measure} by ${what}, ${count(n, "topic")}. Every topic counts the same in the mean over all. `
-        + `Few topics in a group say little.${missing ? ` ${count(missing, "judgement")} missing; means are over the others.` : ""}`
+        + `A group with few topics says little.${missing ? ` ${count(missing, "judgement")} missing; means are over the others.` : ""}`
         + `${drawing && runs.length > MOST ? ` The first ${MOST} runs are drawn.` : ""}`),
     ...(drawing ? [el("div", { class: "plot" }, drawing), el("p", { class: "under" }, saves({
       id: `${id}.radar`, measure, title: `${measure} by ${what}`, drawn: () => drawing,
@@ -58,12 +58,12 @@ function column(key, label, n, at) {
   } };
 }
 
-/** A mean; null where nothing was judged of what was answered. */
+/** A mean; null if the run answered but nothing was judged. */
 function valueOf(mean) {
   return mean && (mean[1] || !mean[2]) ? mean[0] : null;
 }
 
-/** The first runs, and the chosen one in the place of the last where it is none of them. */
+/** The first runs; the chosen run replaces the last if it is not among them. */
 function drawnOf(runs, chosen) {
   const first = runs.slice(0, MOST);
   const own = runs.find(({ run }) => run === chosen);
@@ -95,7 +95,7 @@ function radar(id, measure, groups, lines, chosen) {
       svg("text", { x: 592, y: 44 + 24 * i }, short(run, 22)))));
 }
 
-/** The line of a run; where a mean is missing it is open. */
+/** The line of a run, with a gap for each missing mean. */
 function web(run, values, i, chosen, end, at, text) {
   const points = values.map((value, j) => (value === null ? null : at(j, Math.max(0, value) / end)));
   const isFaint = chosen && run !== chosen;

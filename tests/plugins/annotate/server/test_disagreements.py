@@ -137,7 +137,7 @@ def test_two_people_and_a_model_judge_what_a_judge_and_people_differ_in(open_sit
     ]
     shown = judge("annotate", "disagreements", tmp_path / "study", cwd=tmp_path)
     assert "12 items where people and judge differ" in shown
-    assert "1 of them have fewer than 5" in shown
+    assert "topics with fewer than 5: 1" in shown
     figure = tmp_path / "figure3.svg"
     judge("figure", "labels", tmp_path / "study" / "labels.jsonl", "--out", figure, cwd=tmp_path)
     assert "carol" in figure.read_text("utf-8")
