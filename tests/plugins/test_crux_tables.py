@@ -112,7 +112,7 @@ def test_the_tables_of_the_paper_are_printed(judge, run_coverage):
     assert cells(spreads)[2] == ["3", ".500", ".250", ".250", ".250", "1.000", "3"]
     # one: at k 1 its context and that of no other answers nothing, so there all three tie or not
     assert [row[0] for row in cells(sizes)[2:5]] == ["1", "2", "3"]
-    assert "k 4: the folder's contexts are cut" in sizes
+    assert "No k 4: the contexts" in sizes
     used = {row[0]: row[1:] for row in cells(uses)[3:6]}
     assert used == {
         "one": ["0", "0", "-", "1", "1.000", "3", "0"],
@@ -146,7 +146,7 @@ def test_json_has_the_same_in_one_object(judge, run_coverage):
 
 
 REFUSED = {
-    ("--eta", "0-3"): "--eta 0-3: wanted numbers from 1 to 5, as 1-3 or 1,2,3",
+    ("--eta", "0-3"): "--eta 0-3: wanted numbers from 1 to 5, such as 1-3 or 1,2,3",
     ("--eta", "2,6"): "--eta 2,6: wanted numbers from 1 to 5",
     ("--k", "5,"): "--k 5,: wanted numbers from 1 to 1,000",
     ("--k", "3-1"): "--k 3-1: wanted numbers from 1 to 1,000",

@@ -253,7 +253,7 @@ def test_labels_and_pairs_of_labels_are_drawn_in_percent(tmp_path):
     assert {"13.7", "11.9", "30.4", "15.1", "28.9"} <= set(texts(tmp_path / "f.svg"))
     draw("labels", [people, model], tmp_path / "g.svg")
     assert {"people", "model", "29", "41", "30", "14", "27", "59"} <= set(texts(tmp_path / "g.svg"))
-    with pytest.raises(InputError, match="people twice"):
+    with pytest.raises(InputError, match="second set of labels by people"):
         draw("labels", [people, people], tmp_path / "g.svg")
 
 
@@ -278,7 +278,7 @@ def test_forty_five_real_runs_fit_a_page(real, tmp_path):
         (
             "leaderboard",
             {"measure": "V_strickt"},
-            "no measure 'V_strickt'; there is .*did you mean",
+            "no measure 'V_strickt', wanted one of .*did you mean",
         ),
         ("topics", {"labels": LABELS}, "judge figure topics does not take it"),
         ("tau", {}, "wanted two, or one and --labels; got 1"),

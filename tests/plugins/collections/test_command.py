@@ -303,7 +303,7 @@ def test_without_documents_it_tells_how_to_go_on_and_does(judge, seeds, document
     with MockServer(brain=fact_brain) as server:
         ran = build(judge, server, seeds, "--evolve", 1, "--out", "c", "--json")
         assert ran.code == 0, ran.err
-        assert "the same command with --documents goes on" in ran.err
+        assert "the same command with --documents continues" in ran.err
         assert ran.rows[0]["questions"] == {"seed": 2, "depth": 2, "width": 2}
         n = len(server.requests)
         going_on = (seeds, "--documents", documents, "--evolve", 1, "--out", "c", "--json")
@@ -366,7 +366,7 @@ def test_key_points_that_nobody_decided_end_with_3(judge, tmp_path):
     ("arguments", "message"),
     [
         ((".",), "is a folder"),
-        ((SEEDS, "--verified", LONG2RAG_COMMAND_EXAMPLE / "verified.csv"), "is no folder"),
+        ((SEEDS, "--verified", LONG2RAG_COMMAND_EXAMPLE / "verified.csv"), "is not a folder"),
         (
             (".", "--verified", LONG2RAG_COMMAND_EXAMPLE / "verified.csv", "--dry-run"),
             "goes with the folder",

@@ -74,8 +74,8 @@ def test_a_seed_without_a_category_is_left_out_and_given_ones_are_kept(tmp_path)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"long2rag.evolve": 0}, "with --evolve alone"),
-        ({"long2rag.domains": ""}, "counts questions of the domains"),
+        ({"long2rag.evolve": 0}, "need --evolve"),
+        ({"long2rag.domains": ""}, "needs --domains"),
     ],
 )
 def test_a_grid_that_cannot_be_made_is_refused(settings, message, tmp_path):

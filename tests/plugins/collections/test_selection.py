@@ -103,7 +103,7 @@ def results(judge, tmp_path):
 def test_the_chosen_questions_keep_the_columns_of_their_ratings(judge, results, tmp_path):
     ran = judge("build", "crux", "out", "--select", "spread", "--keep", "1", "--out", "few")
     assert ran.code == 0, ran.err
-    assert "Under 6 runs" in ran.err
+    assert "fewer than 6 runs" in ran.err
     [row] = read_rows(tmp_path / "few" / "questions.jsonl")
     assert row == {"id": "t", "subquestions": ["", "When?", ""]}
     sets = read_question_sets(tmp_path / "few" / "questions.jsonl", Problems())
@@ -112,9 +112,9 @@ def test_the_chosen_questions_keep_the_columns_of_their_ratings(judge, results, 
 
 
 REFUSED = {
-    "a file": (("questions.jsonl", "--select", "tau", "--out", "few"), "is no folder"),
+    "a file": (("questions.jsonl", "--select", "tau", "--out", "few"), "is not a folder"),
     "no out": (("out", "--select", "tau"), "name the folder to write to (--out)"),
-    "a model": (("out", "--select", "tau", "--out", "few", "--model", "lexical"), "goes with the"),
+    "a model": (("out", "--select", "tau", "--out", "few", "--model", "lexical"), "takes only the"),
     "keep": (("out", "--select", "tau", "--out", "few", "--keep", "0"), "wanted 1 or more"),
     "no select": (("out",), "name summaries, or --select"),
     "the folder itself": (("out", "--select", "tau", "--out", "out"), "is there already"),

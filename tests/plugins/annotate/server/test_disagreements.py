@@ -175,7 +175,7 @@ def test_the_draw_follows_from_the_seed_and_a_study_is_not_drawn_over(two, tmp_p
 
 def test_a_label_that_was_given_beside_the_judges_is_no_third_opinion(open_site, two, tmp_path):
     draw_disagreements(*two, tmp_path / "study", Problems(), n=5)
-    with pytest.raises(InputError, match="has no label to show"):
+    with pytest.raises(InputError, match="has no labels to show"):
         open_site(results=tmp_path / "study" / "sheet.jsonl", condition="post_edit")
     folder = tmp_path / "study" / "people"
     site = open_site(("carol",), results=two[1], condition="post_edit", folder=folder)
