@@ -117,7 +117,7 @@ REFUSED = {
     "a model": (("out", "--select", "tau", "--out", "few", "--model", "lexical"), "takes only the"),
     "keep": (("out", "--select", "tau", "--out", "few", "--keep", "0"), "wanted 1 or more"),
     "no select": (("out",), "name summaries, or --select"),
-    "the folder itself": (("out", "--select", "tau", "--out", "out"), "is there already"),
+    "the folder itself": (("out", "--select", "tau", "--out", "out"), "exists already"),
 }
 
 
