@@ -111,7 +111,8 @@ def write_samples(folder: Path, *, with_results: bool = True) -> None:
     for name, rows in (("ledger", LEDGER), ("recording", RECORDING)):
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    text = (ROOT / "docs" / "formats.md").read_text("utf-8").replace("<TAB>", "\t")
+    pages = [ROOT / "docs" / name for name in ("formats.md", "reference/formats.md")]
+    text = "".join(page.read_text("utf-8") for page in pages).replace("<TAB>", "\t")
     for number, block in enumerate(re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.M)):
         (folder / f"page-{number}.jsonl").write_text(block, encoding="utf-8")
     if with_results:
