@@ -1,4 +1,4 @@
-"""Requests and input tokens of one topic: the table of docs/howto/decision-models.md.
+"""Requests and input tokens of one topic: the table of docs/benchmarks/decision-models.md.
 
     python -m benchmarks.peers.topic DATA
 
