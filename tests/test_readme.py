@@ -94,7 +94,7 @@ def test_pipelines_are_run_and_compared_as_shown(tmp_path):
     judge(block_after("On the demo's passages, as a TREC run:", page), tmp_path)
     assert (tmp_path / "results/diverse.run").is_file()
     shown = block_after("judge run examples/demo/pipelines.yaml\n```\n", page)
-    commands = block_after("compares three pipelines so, without a model:", page)
+    commands = block_after("compares three pipelines without a model:", page)
     assert judge(commands, tmp_path) == shown
 
 

@@ -187,7 +187,7 @@ def labels_of(field):
     ]
 
 
-def test_the_page_of_decisions_has_a_row_for_every_prompt(cases):
-    page = (ROOT / "docs" / "decisions" / "prompts.md").read_text(encoding="utf-8")
+def test_the_reference_has_a_row_for_every_prompt(cases):
+    page = (ROOT / "docs" / "reference" / "prompts.md").read_text(encoding="utf-8")
     for case in cases:
         assert f"| `{case.name}.{case.predictor}` |" in page
