@@ -39,7 +39,7 @@ def printed(folder: Path, command: str) -> str:
     ("page", "n"),
     [
         ("generate.md", 4),
-        ("protocols/making-collections.md", 6),
+        ("protocols/making-collections.md", 5),
         ("backends.md", 1),
         ("protocols/arena.md", 1),
         ("protocols/nuggets.md", 1),
@@ -128,7 +128,7 @@ def test_each_part_of_the_papers_has_a_command_and_a_test_or_says_what_is_missin
     from nuggetjudge.cli.app import app
 
     judge = typer.main.get_command(app)
-    page = (ROOT / "docs/protocols/coverage-of-the-papers.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/benchmarks/papers.md").read_text(encoding="utf-8")
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in page.splitlines()

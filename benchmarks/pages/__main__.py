@@ -41,7 +41,6 @@ TABLES = {  # page: what prints its tables
     "bm25.md": (bm25.main,),
     "fault-tests.md": (faults.main,),
     "fits.md": (calibration.main, topic.main),
-    "contexts.md": (retrieval.main,),
     "context-rankings.md": (retrieval.main,),
     "corrected-scores.md": (corrected.main, looks.main),
     "crux-duc.md": (crux.main,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -36,6 +37,8 @@ def with_tables(page: str, printed: str) -> tuple[str, int]:
 def with_commands(page: str, run: Callable[[str], str], only: str = "") -> tuple[str, int]:
     """The page with what `run` prints below each `$ judge ...` in its fenced blocks, and how many.
 
+    If the page leaves paragraphs of an output out, as `...`, so does the new page.
+
     Args:
         only: words that a command must have to be run.
     """
@@ -49,10 +52,20 @@ def with_commands(page: str, run: Callable[[str], str], only: str = "") -> tuple
             command = shown.replace("\\\n", " ").removeprefix("$ ").strip()
             if part.startswith("$ judge ") and only in command:
                 n_run += 1
-                parts[i] = shown + run(command)
+                parts[i] = shown + shorten_output(run(command), part.removeprefix(shown))
         return match[1] + "".join(parts) + match[3]
 
     return BLOCK.sub(block, page), n_run
+
+
+def shorten_output(printed: str, shown: str) -> str:
+    """The paragraphs of an output that a page shows; all of them if it has no `...` paragraph."""
+    paragraphs = shown.rstrip("\n").split("\n\n")
+    if "..." not in paragraphs:
+        return printed
+    new = printed.rstrip("\n").split("\n\n")
+    found = [p if p == "..." else difflib.get_close_matches(p, new, 1, 0)[0] for p in paragraphs]
+    return "\n\n".join(found) + "\n"
 
 
 def _rows(text: str) -> Iterator[tuple[int, Row, Row, str]]:

@@ -274,9 +274,8 @@ def test_the_lexical_judge_agrees_with_our_labels_as_the_readme_says(printed):
     assert f"kappa {kappa}" in README
     assert f"yes against the rest {against_rest}" in README
     assert "The judges give 7 of 44 items another label" in compared
-    verdict, agreement, flips, *_ = compared.split("\n\n")
-    assert f"{verdict}\n\n{agreement}\n\n{flips}" in DOCS
-    assert compared.rstrip().rpartition("\n\n")[2] in DOCS  # the ranking
+    verdict, _, flips, *_ = compared.split("\n\n")
+    assert f"{verdict}\n\n...\n\n{flips}\n" in DOCS
 
 
 # The summaries of the example have the lengths that its README says, and its runs fit them.
