@@ -38,7 +38,7 @@ def printed(folder: Path, command: str) -> str:
 @pytest.mark.parametrize(
     ("page", "n"),
     [
-        ("generate.md", 4),
+        ("generate.md", 3),
         ("protocols/making-collections.md", 5),
         ("backends.md", 1),
         ("protocols/arena.md", 1),

@@ -383,4 +383,4 @@ def test_the_page_shows_what_its_commands_print(judge, tmp_path):
         assert ran.out == output
     ran = run("-c", program)
     assert ran.stdout == printed
-    assert len(commands) == 4
+    assert len(commands) == 3
