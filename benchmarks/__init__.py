@@ -1,1 +1,1 @@
-"""What the client costs beside the model: `python -m benchmarks`; see docs/performance.md."""
+"""What the client costs beside the model: `python -m benchmarks`; see docs/benchmarks/speed.md."""
