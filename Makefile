@@ -72,7 +72,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# What the pages show, printed again. DATA: the folder of judged data (docs/lexical.md).
+# What the pages show, printed again. DATA: the folder of judged data (docs/benchmarks/data.md).
 pages: $(READY)
 	$(BIN)/python -m benchmarks.pages $(DATA)
 

@@ -1,8 +1,8 @@
-"""BM25 embedded against Lucene's, on real judged passages: the table of docs/trust/bm25.md.
+"""BM25 embedded against Lucene's, on real judged passages: the table of docs/benchmarks/bm25.md.
 
     python -m benchmarks.pages.bm25 DATA
 
-DATA holds the folders crux_duc and rag24_e2e, laid out as docs/trust/bm25.md says; one that is
+DATA holds the folders crux_duc and rag24_e2e, laid out as docs/benchmarks/bm25.md says; one that is
 missing is left out of the table. Needs the `lucene` extra.
 """
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.pages.calibration DATA
 
-DATA holds folders of judged data, laid out as docs/lexical.md says; those that are missing are
+DATA holds folders of judged data (docs/benchmarks/data.md); those that are missing are
 left out. Each row is one call of `nuggetjudge.calibrate`; kappa is Cohen's, unweighted, on topics
 that the fit never saw, its interval over drawn topics.
 """

@@ -2,7 +2,7 @@
 
     python -m benchmarks.pages.faults DATA
 
-DATA holds the folders rag24_e2e and rag24_support, laid out as docs/lexical.md says; without them
+DATA holds the folders rag24_e2e and rag24_support, as in docs/benchmarks/data.md; without them
 nothing is printed.
 """
 

@@ -1,8 +1,8 @@
-"""How far the lexical judge agrees with people: the table of docs/lexical.md.
+"""How far the lexical judge agrees with people: the table of docs/benchmarks/lexical-judge.md.
 
     python -m benchmarks.pages.lexical DATA
 
-DATA holds folders of judged data, laid out as docs/lexical.md says; those that are missing are
+DATA holds folders of judged data (docs/benchmarks/data.md); those that are missing are
 left out of the table. Kappa is Cohen's, unweighted, of one label against the others.
 """
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.pages.topic DATA
 
-DATA holds folders of judged data, laid out as docs/lexical.md says; those that are missing are
+DATA holds folders of judged data (docs/benchmarks/data.md); those that are missing are
 left out. Each topic is judged by what was fitted on all other topics, cut included, and on a few
 labels of its own, drawn at random; kappa (Cohen's, unweighted, best label against the rest) is
 over the pairs of all topics that gave no label, its mean over the draws.

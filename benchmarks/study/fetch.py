@@ -2,7 +2,7 @@
 
     python -m benchmarks.study.fetch DATA [--only summhay] [--clones FOLDER]
 
-`items.jsonl` is what `judge run items` reads, the other files are described in docs/lexical.md.
+`items.jsonl` is what `judge run items` reads, for the other files see docs/benchmarks/data.md.
 Each set is copied from the public repository of its authors, at one commit, into a folder of DATA.
 Nothing of it is part of this package: texts and labels stay under the licences named below.
 `--clones` reads repositories that you cloned yourself, as FOLDER/NAME, and uses no network.

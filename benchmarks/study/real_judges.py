@@ -1,8 +1,8 @@
-"""What published labels of LLM judges are worth: the tables of docs/trust/real-judges.md.
+"""What published labels of LLM judges are worth: the tables of docs/benchmarks/published-judges.md.
 
     python -m benchmarks.study.real_judges DATA
 
-DATA holds the folders summhay, wice and dl23_llmjudge, laid out as docs/lexical.md says; those that
+DATA holds the folders summhay, wice and dl23_llmjudge (docs/benchmarks/data.md); those that
 are missing are left out. No model is asked: the labels are those that came with the data.
 Whatever is fitted or chosen is tested on other topics; intervals draw topics.
 """

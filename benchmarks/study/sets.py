@@ -1,6 +1,6 @@
 """Judged data as items: what a judge reads, and what people said of it.
 
-Each set is a folder of DATA, laid out as docs/lexical.md says.
+Each set is a folder of DATA, laid out as docs/benchmarks/data.md says.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ CRUX_BY_MODEL = JudgedSet(
     "crux_duc by a model", "answerability", _rated_by_a_model, RATING_KIND.labels,
     (Question("passage: grade >= 3", ETA, ETA),),
 )  # fmt: skip
-# In the order of docs/lexical.md.
+# In the order of docs/benchmarks/lexical-judge.md.
 ALL = (
     TREC_NUGGETS, SUMMHAY, IKAT_NUGGETS, IKAT_POINTS, IKAT_BY_NAME, TREC_SUPPORT, WICE,
     ATTRIBUTION, EXPERTQA, *GROUNDED, TREC_RELEVANCE, DL23, CRUX_REPORTS, CRUX_PASSAGES,

@@ -1,6 +1,6 @@
 """Lexical baselines of the judges of key points and claims: the words that two texts share.
 
-docs/lexical.md says how the cut-off was chosen and shows the fit.
+docs/benchmarks/lexical-judge.md says how the cut-off was chosen and shows the fit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lexical baselines of the judges of nuggets, citations and passages: content-word overlap.
 
 It needs no model and is the same on every machine: the baseline that your model should beat.
-Thresholds were chosen once on human labels; docs/lexical.md says which and shows the fit.
+Thresholds were chosen once on human labels: see docs/benchmarks/lexical-judge.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The script behind docs/trust/bm25.md prints what the page shows, but for the times."""
+"""The script behind docs/benchmarks/bm25.md prints what the page shows, but for the times."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from benchmarks.pages import bm25 as table
 
 pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with the extra lucene")
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust" / "bm25.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "bm25.md"
 
 
 def without_times(line):
