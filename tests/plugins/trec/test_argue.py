@@ -256,7 +256,7 @@ def test_the_leaderboard_is_the_one_of_the_page_and_score_gives_the_same_bytes(
     ran, judge, tmp_path
 ):
     page = (ARGUE_CLI_DEMO.parents[1] / "docs" / "protocols" / "argue.md").read_text()
-    shown = page.partition("--out results/argue\n")[2].partition("\n\nwhy: ")[0]
+    shown = page.partition("--out results/argue\n")[2].partition("\n\n...")[0]
     assert ran.out.startswith(shown)
     again = judge("score", "out", "--json")
     assert again.out == (tmp_path / "out" / "scores.jsonl").read_text()
