@@ -1,4 +1,4 @@
-"""Which words a verdict uses for which numbers. docs/learn/glossary.md lists them; a test holds it.
+"""Which words a verdict uses for which numbers. docs/reference/verdicts.md lists them.
 
 A difference is called one where its interval leaves out 0.
 """

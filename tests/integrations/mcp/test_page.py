@@ -1,4 +1,4 @@
-"""The session that docs/howto/mcp.md shows is what the server says."""
+"""The session that docs/reference/mcp.md shows is what the server says."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "mcp.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "mcp.md"
 CALL = re.compile(r"^Call `(\w+)`:\n```json\n(.*?)```\ngives\n```json\n(.*?)```$", re.M | re.S)
 MORE = "..."
 

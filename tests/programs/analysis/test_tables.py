@@ -86,11 +86,11 @@ def test_a_jury_is_better_or_worse_than_its_best_member_only_where_the_interval_
         check_fits(view)
 
 
-# The words of verdicts: the glossary lists every threshold, and no other.
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "learn" / "glossary.md"
+# The words of verdicts: their page lists every threshold, and no other.
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "verdicts.md"
 
 
-def test_the_glossary_has_every_threshold_of_a_verdict():
+def test_the_page_has_every_threshold_of_a_verdict():
     text = PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| (?:up to|from) (-?\d?\.\d\d) \| (.+) \|$", text, re.MULTILINE)
     declared = [*words.KAPPA_WORDS, *((n, f"{w} people do") for n, w in words.TAU_WORDS)]
