@@ -52,7 +52,7 @@ def kappa(judge):
     ]
 
 
-# The bounds of docs/trust/optimisers.md: t and d calls of train and dev, options as named there.
+# The bounds of docs/reference/fitting.md: t and d calls of train and dev, options as named there.
 BOUNDS = {
     "few-shot": lambda t, d, o: 2 * d,
     "bootstrap": lambda t, d, o: (

@@ -160,7 +160,7 @@ def test_the_page_shows_what_the_commands_print(judge, tmp_path):
     assert n_shown >= 2
 
 
-# `judge calibrate --dry-run`: what it will ask, by the table of docs/trust/optimisers.md.
+# `judge calibrate --dry-run`: what it will ask, by the table of docs/reference/fitting.md.
 HERE = Path(__file__).resolve().parents[2] / "tests/collection"
 ARGS = ["calibrate", str(HERE / "labels/grounded.jsonl"), "--judge", str(HERE / "grounded.yaml")]
 
