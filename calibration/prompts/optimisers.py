@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .tasks import Example, Marks, Task
     from .trials import Trials
 
-# Options of each method and their defaults, under DSPy's names; None: see docs/reference/fitting.md.
+# Options of each method and their defaults, under DSPy's names; None: docs/reference/fitting.md.
 OPTIONS: dict[str, dict[str, Any]] = {
     "few-shot": {"k": 8},
     "bootstrap": {
