@@ -464,7 +464,7 @@ def check_search(judge: Judge, settings: Settings, t: int, d: int) -> int:
 
 
 def count_search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int:
-    """The most requests of a search over so many calls of train and dev (docs/reference/fitting.md).
+    """The most requests of a search over calls of train and dev (docs/reference/fitting.md).
 
     Raises: ValueError for an unknown method.
 
