@@ -1,4 +1,4 @@
-"""The list of commands, and how the process ends; a command's module is loaded when it is used."""
+"""The list of commands, and how the process ends. A command's module loads when it is used."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .stopping import COMPLETE, INPUT, INTERNAL, INTERRUPTED, TERMINATED, Termin
 from .tables import fit_hint, write_note
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-_IMPORTING = "<frozen importlib._bootstrap>"  # the file of a frame that loads a module
+_IMPORTING = "<frozen importlib._bootstrap>"  # the file name of frames that import a module
 
 
 class Commands(TyperGroup):
-    """The commands of `judge`, each imported when it is asked for."""
+    """The commands of `judge`; each is imported when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """See click."""
@@ -47,7 +47,7 @@ class Commands(TyperGroup):
         return command
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """See click; each group with its name beside it, and no command is loaded for its line."""
+        """Write the commands by group, without importing them. See click."""
         for title, group in groupby(all_commands().items(), key=lambda item: item[1].group):
             formatter.write("\n" if title == GROUPS[0] else "")
             for i, (name, command) in enumerate(group):
@@ -57,7 +57,7 @@ class Commands(TyperGroup):
 
 
 def make_command(function: Any) -> typer.Typer:
-    """A command of its own, with the options under their panels."""
+    """Make a command with its options under panels."""
     from .options import add_command
 
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -110,7 +110,7 @@ def main() -> None:
         sys.exit(TERMINATED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except SystemExit as end:  # typer's own ways: a gate's code for a broken pipe, 130 for SIGTERM
+    except SystemExit as end:  # typer exits with 1 and 130
         if isinstance(end.__context__, BrokenPipeError):
             _end_quietly()
         if _is_terminated(end):
@@ -122,7 +122,7 @@ def main() -> None:
         from ..records.reading.problems import InputError
 
         if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
-            _end_without_stdout(error)  # the error of any other file names it
+            _end_without_stdout(error)  # errors of other files name the file
         if not isinstance(error, OSError | InputError | EndpointUnusable):
             write_note(traceback.format_exc())
             sys.exit(INTERNAL)
@@ -131,12 +131,12 @@ def main() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Show a warning without a line of code, which is of no use to who typed a command."""
+    """Print a warning without its line of code, which does not help the user of a command."""
     write_note(f"judge: warning: {message}\n")
 
 
 def _flush() -> None:
-    """Write what waits for stdout; ends here if nobody takes it."""
+    """Flush stdout; exit if nobody reads it."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -151,17 +151,17 @@ def _end_without_stdout(error: OSError) -> None:
 
 
 def _end_quietly(code: int = COMPLETE) -> None:
-    """The reader of stdout went away, as `| head` does, or there is no room for it."""
+    """Exit without a traceback: stdout was closed, as by `| head`, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     while frame is not None:
-        if frame.f_code.co_filename == _IMPORTING:  # what is raised there may be kept
+        if frame.f_code.co_filename == _IMPORTING:  # an exception there could get lost
             os._exit(TERMINATED)
         frame = frame.f_back
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while what was judged is put away
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while results are being saved
     raise Terminated
 
 

@@ -1,4 +1,4 @@
-"""Options made of the settings: their names, types, defaults and help are those of the config."""
+"""Make options from settings: name, type, default and help come from the config."""
 
 from __future__ import annotations
 
@@ -24,20 +24,25 @@ from .tables import note_config
 ConfigFile = Annotated[
     Path | None,
     typer.Option(
-        exists=True, dir_okay=False, help="Config file, under the flags.", rich_help_panel="Models"
+        exists=True,
+        dir_okay=False,
+        help="Config file; options override it.",
+        rich_help_panel="Models",
     ),
 ]
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
-_TYPES = {bool: "", int: "int", float: "float", Path: "path", str: "text"}  # as --help has them
+_TYPES = {bool: "", int: "int", float: "float", Path: "path", str: "text"}
 
 
 @dataclass(frozen=True)
 class ParsedSettings:
-    """What a command line says of the settings.
+    """The settings on a command line.
 
     Attributes:
-        flags: values by the dotted names of their settings, of the flags that were given.
-        spelled: what the user typed for each of them.
+        flags: values of the options that were given, by dotted setting name.
+        spelled: what the user typed for each option, by dotted setting name.
+        sets: the NAME=VALUE pairs of --set.
+        model: the value of --model.
         path: the file of --config.
     """
 
@@ -49,11 +54,11 @@ class ParsedSettings:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing."""
+        """Whether the command line has no settings."""
         return not (self.flags or self.sets or self.model or self.path)
 
     def config(self, path: Path | None = None, under: Mapping[str, Any] | None = None) -> Config:
-        """The config of a file, else that of --config, under `under` and the flags.
+        """Return the config of `path` or --config; `under` and then the options override it.
 
         Raises: InputError.
         """
@@ -66,7 +71,7 @@ class ParsedSettings:
         return config
 
     def read_config(self, what: str | None) -> Config:
-        """The config that an argument names: a file, or programs; None: that of --config.
+        """Return the config that an argument names: a file, or tasks. None: the file of --config.
 
         Raises: InputError.
         """
@@ -74,12 +79,16 @@ class ParsedSettings:
 
         if what is None:
             if self.path is None:
-                raise InputError("nothing to do: name a config file, or programs")
+                raise InputError(
+                    "nothing to do: give a config file, or tasks such as nuggets,support"
+                )
             return self.config()
         path = Path(what)
         if path.suffix in (".yaml", ".yml") or path.is_file():
             if self.path is not None:
-                raise InputError(f"--config {self.path}: {what} is a config too, wanted one")
+                raise InputError(
+                    f"--config {self.path}: {what} is a config file too; give only one"
+                )
             return self.config(path)
         names, all_names = [resolve_program(name) for name in what.split(",")], program_names()
         if unknown := [name for name in names if name not in all_names]:
@@ -94,14 +103,14 @@ class ParsedSettings:
 def settings(
     names: str = "", *, model: bool = True, config: bool = True
 ) -> Callable[[Callable[..., None]], Any]:
-    """Give a command the options of these settings, with --config, --set and --model.
+    """Add options for these settings to a command, with --config, --set and --model.
 
-    The command takes what they say as its argument `given`, a `ParsedSettings`.
+    The command receives their values as its argument `given`, a `ParsedSettings`.
 
     Args:
-        names: dotted, with spaces between them, as `data.topics run.out`.
-        model: whether it takes --model and --api-base.
-        config: whether it takes --config, or has an argument for it.
+        names: dotted setting names separated by spaces, such as `data.topics run.out`.
+        model: whether the command has --model and --api-base.
+        config: whether the command has --config.
     """
     made = {_parameter(name): name for name in names.split()}
     hints: dict[str, Any] = {each: _annotation(name) for each, name in made.items()}
@@ -148,7 +157,7 @@ def _field(name: str) -> FieldInfo:
 
 
 def _panel(name: str) -> str:
-    """The heading that a setting's option stands under."""
+    """Return the heading of --help for a setting's option."""
     own = next((each for each in _field(name).metadata if isinstance(each, Flag)), Flag())
     return own.panel or name.partition(".")[0].capitalize()
 
@@ -168,7 +177,7 @@ def _spell(name: str, value: Any) -> str:
 
 
 def _annotation(name: str) -> Any:
-    """What typer needs for a setting's option; the range of a value is the config's to check."""
+    """Return typer's annotation for a setting's option. The config checks the range of values."""
     field = _field(name)
     several = get_origin(field.annotation) in (tuple, dict)
     leaves = _leaves(get_args(field.annotation)[0] if several else field.annotation)
@@ -185,7 +194,7 @@ def _annotation(name: str) -> Any:
 
 
 def _leaves(kind: Any) -> list[Any]:
-    """The types that a value may have, without None and without checks."""
+    """Return the types that a value may have, without None and validators."""
     if get_origin(kind) is Annotated:
         return _leaves(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
@@ -194,7 +203,7 @@ def _leaves(kind: Any) -> list[Any]:
 
 
 def _name_type(kind: Any, *, is_file: bool) -> str:
-    """What --help calls a type; all settings of several texts are files and patterns of them."""
+    """Return the name of a type in --help; settings with several texts are files and patterns."""
     if get_origin(kind) is Literal:
         return "|".join(get_args(kind))
     return _TYPES[Path if is_file and kind is str else kind]

@@ -1,4 +1,4 @@
-"""Options of several commands that are not settings, and commands whose help has panels."""
+"""Options that several commands share and that are not settings; commands with panels."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Model = Annotated[
     str | None,
     typer.Option(
-        help="Who judges: lexical, openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM name, "
-        "or a name under models: in the config; default: lexical.",
+        help="Model that judges: lexical, openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM "
+        "name, or a name under models: in the config; default: lexical.",
         rich_help_panel="Models",
     ),
 ]
@@ -34,7 +34,7 @@ ApiBase = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Where that model is served, ends in /v1; as models.default.api_base.",
+        help="URL of the model's server, ending in /v1; sets models.default.api_base.",
         rich_help_panel="Models",
     ),
 ]
@@ -43,7 +43,7 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Any setting, e.g. models.default.temperature=0.5.",
+        help="Change any setting, e.g. models.default.temperature=0.5; may be repeated.",
         rich_help_panel="Models",
     ),
 ]
@@ -51,37 +51,39 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Print calls, tokens and cost; ask nothing.",
+        help="Estimate calls, tokens and cost; ask no model.",
         rich_help_panel="Spending",
     ),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="No progress on stderr.", rich_help_panel="Output"),
+    typer.Option("--quiet", "-q", help="Print no progress on stderr.", rich_help_panel="Output"),
 ]
 Verbose = Annotated[
     bool,
     typer.Option(
         "--verbose",
         "-v",
-        help="Also print counts, requests, tokens and time.",
+        help="Also print counts, requests, tokens and time on stderr.",
         rich_help_panel="Output",
     ),
 ]
 AsJson = Annotated[
     bool,
-    typer.Option("--json", help="JSON, one object a line, for machines.", rich_help_panel="Output"),
+    typer.Option("--json", help="Print JSON, one object per line.", rich_help_panel="Output"),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")]
-Level = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Of the intervals: 0.95 for 95%.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of random draws.")]
+Level = Annotated[
+    float, typer.Option(min=0.5, max=0.9999, help="Confidence level of intervals: 0.95 for 95%.")
+]
 Resamples = Annotated[
-    int, typer.Option(min=0, help="Samples of topics behind the intervals; 0: no intervals.")
+    int, typer.Option(min=0, help="Bootstrap samples of topics for intervals; 0: no intervals.")
 ]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FIELD=VALUE",
-        help="What rows of people's labels must have; of one field repeated, either.",
+        help="Use only human labels with this value; repeat a field to allow several values.",
     ),
 ]
 Fields = Annotated[
@@ -89,23 +91,25 @@ Fields = Annotated[
     typer.Option(
         "--field",
         metavar="OURS=THEIRS",
-        help="The column of a field, e.g. sentence=Claim; label=Ann,Bo: a column each.",
+        help="Column of a field, e.g. sentence=Claim; label=Ann,Bo for one column per person.",
     ),
 ]
 Kind = Annotated[
     str | None,
-    typer.Option(help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."),
+    typer.Option(
+        help="Kind of judgements in folders: nuggets, support, relevance, ratings, keypoints."
+    ),
 ]
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How a table of people's labels is to be read, where its names do not say it.
+    """How to read a table of human labels whose columns have other names.
 
     Args:
-        scale: Labels of people, worst to best, e.g. no,partly,yes or 0=none,1=none,2=full.
-        missing (WORDS): Words for a label that is missing, with commas; default: n/a, ?, none ...
-        sheet: Sheet of a workbook; default: the first with rows.
+        scale: Human labels from worst to best, e.g. no,partly,yes or 0=none,1=none,2=full.
+        missing (WORDS): Words that mean a missing label, with commas; default: n/a, ?, none ...
+        sheet: Sheet of a workbook; default: the first sheet with rows.
     """
 
     _: KW_ONLY
@@ -115,12 +119,12 @@ class TableLayout:
     sheet: str | None = None
 
     def list_given(self) -> list[str]:
-        """The options that the user gave, as on the command line."""
+        """List the options that the user gave, as on the command line."""
         return [f"--{one.name}" for one in fields(self) if getattr(self, one.name)]
 
     @property
     def options(self) -> TableOptions:
-        """What is said of the table. Raises: InputError, see `read_fields` and `read_scale`."""
+        """The options for reading. Raises: InputError, see `read_fields` and `read_scale`."""
         from ..records.columns import TableOptions
         from ..records.tables import DEFAULT_MISSING
 
@@ -138,10 +142,10 @@ PANELS = ("Arguments", "Data", "Options", "", "Models", "Spending", "Workers", "
 
 @dataclass(frozen=True)
 class Output:
-    """How a command prints what it found.
+    """How a command prints its results.
 
     Output:
-        format: How tables are written; json is what --json prints.
+        format: How tables are written; json is the same as --json.
     """
 
     _: KW_ONLY
@@ -155,14 +159,14 @@ class Output:
 
     @property
     def is_json(self) -> bool:
-        """Whether machines read it. Raises: InputError, see `choose_format`."""
+        """Whether to print JSON. Raises: InputError, see `choose_format`."""
         return choose_format(self.format, as_json=self.as_json) is Format.JSON
 
     def print(self, objects: Iterable[Any], view: Callable[[bool], View]) -> None:
-        """Print the objects for machines, else the view, which is made when it is wanted.
+        """Print the objects as JSON, or else the view.
 
         Args:
-            view: what to show; takes whether all of it is wanted.
+            view: makes the view; takes whether to show all tables.
         """
         if self.is_json:
             write_objects(objects)
@@ -172,11 +176,11 @@ class Output:
 
 @dataclass(frozen=True)
 class OutputOfMuch(Output):
-    """How a command prints what it found, where it has more than its main tables.
+    """How a command with more than its main tables prints its results.
 
     Output:
         has_all: Show all measures and tables, not only the main ones.
-        format: How tables are written; json is what --json prints.
+        format: How tables are written; json is the same as --json.
     """
 
     _: KW_ONLY
@@ -189,23 +193,23 @@ class OutputOfMuch(Output):
 
 
 def choose_format(format: Format, *, as_json: bool) -> Format:
-    """The format; JSON by `--json`. Raises: InputError where both are given and differ."""
+    """Return the format; `--json` means JSON. Raises: InputError if both differ."""
     if as_json and format not in (Format.TABLE, Format.JSON):
-        raise InputError(f"--json and --format {format.value}: wanted one of them")
+        raise InputError(f"--json and --format {format.value}: give only one of them")
     return Format.JSON if as_json else format
 
 
-_KIND = re.compile(r"<(?:list\[(\w+)\]|(\w+) range)>")  # typer's names of types
-_LONG_CHOICE = re.compile(r"<([\w-]+(?:[|][\w-]+){4,})>")  # that a narrow window has no room for
+_KIND = re.compile(r"<(?:list\[(\w+)\]|(\w+) range)>")  # type names of typer
+_LONG_CHOICE = re.compile(r"<([\w-]+(?:[|][\w-]+){4,})>")  # too long for a narrow window
 _NO_CHOICE = re.compile(r"(?:Value error, )?'(.*)' is not one of ('.*')\.?", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'")
 
 
 class Command(TyperCommand):
-    """A command whose options stand under panels, and which knows what shells do to patterns."""
+    """A command with its options under panels, and hints for misspelled or removed options."""
 
     def list_parameters(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
-        """Arguments and options as (names, help), by panel in the order of the help."""
+        """Return arguments and options as (names, help), by panel in the order of --help."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             panel = getattr(parameter, "rich_help_panel", None)
@@ -227,11 +231,11 @@ class Command(TyperCommand):
                 formatter.write_dl(rows)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """See click; the whole first sentence, which the list of a group wraps."""
+        """Return the whole first sentence; the list of a group wraps it. See click."""
         return super().get_short_help_str(1000)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """See click. Raises: its usage error, with a hint where a shell made files of a pattern."""
+        """Parse the arguments. Raises: click's usage error, with a hint what to do."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -259,7 +263,7 @@ class Command(TyperCommand):
 
 
 def _get_name(context: Any) -> str:
-    """A command's name behind `judge`, as `build crux`."""
+    """Return a command's name after `judge`, such as `build crux`."""
     names: list[str] = []
     while context.parent is not None:
         names.insert(0, context.info_name)
@@ -268,7 +272,7 @@ def _get_name(context: Any) -> str:
 
 
 def add_command(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
-    """Give a group a command, whose options its signature makes (`signatures.py`)."""
+    """Add a command to a group, with options from its signature (`signatures.py`)."""
     group.command(name, cls=Command)(make_options(command))
 
 
@@ -277,7 +281,7 @@ def _plain_type(names: str) -> str:
 
 
 def read_fields(texts: Sequence[str]) -> dict[str, str]:
-    """`--field OURS=THEIRS`, repeated, as a map. Raises: InputError for another form."""
+    """Read repeated `--field OURS=THEIRS` as a map. Raises: InputError for another form."""
 
     fields: dict[str, str] = {}
     for text in texts:
@@ -285,13 +289,13 @@ def read_fields(texts: Sequence[str]) -> dict[str, str]:
         if not (ours and theirs):
             raise InputError(f"--field {text}: wanted OURS=THEIRS, such as claim=sentence")
         if ours in fields and ours != "label":
-            raise InputError(f"--field {text}: {ours} is {fields[ours]} before, wanted it once")
+            raise InputError(f"--field {text}: {ours} is already {fields[ours]}; give it once")
         fields[ours] = f"{fields[ours]},{theirs}" if ours in fields else theirs
     return fields
 
 
 def read_scale(texts: Sequence[str]) -> dict[str, str] | None:
-    """`["0=none", "1=none", "2=full"]`, worst to best, as a map; without `=` the name is kept.
+    """Read `["0=none", "1=none", "2=full"]`, worst to best, as a map; names without `=` are kept.
 
     Raises: InputError for an empty or repeated label.
     """
@@ -301,18 +305,20 @@ def read_scale(texts: Sequence[str]) -> dict[str, str] | None:
     for text in texts:
         name, equals, ours = (part.strip().lower() for part in text.partition("="))
         if not name or (equals and not ours) or name in scale:
-            raise InputError(f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each once")
+            raise InputError(
+                f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each label once"
+            )
         scale[name] = ours or name
     return scale
 
 
 def read_where(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`--where FIELD=VALUE`, repeated, as the values wanted of each field. Raises: InputError."""
+    """Read repeated `--where FIELD=VALUE` as allowed values by field. Raises: InputError."""
     return read_pairs("--where", texts)
 
 
 def read_pairs(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
-    """The values of each field in repeated FIELD=VALUE. Raises: InputError for another form."""
+    """Read repeated FIELD=VALUE as values by field. Raises: InputError for another form."""
     values: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -325,7 +331,7 @@ def read_pairs(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
 def print_table(
     objects: Iterable[Any], table: Sequence[Sequence[str]], more: str = "", *, as_json: bool
 ) -> None:
-    """Print results: the objects for machines, else the table, and what is to say below it."""
+    """Print results: the objects as JSON, or else the table with `more` below it."""
     if as_json:
         write_objects(objects)
     else:
@@ -333,7 +339,7 @@ def print_table(
 
 
 def make_text_table(rows: Sequence[Sequence[str]], title: str = "") -> Table:
-    """A table of texts, the first row its heads: names, then numbers."""
+    """Make a table from texts; the first row has the heads, the first column names."""
     head, *others = rows
     columns = [
         Column(name, ColumnKind.COUNT if i else ColumnKind.NAME, optional=i)
@@ -343,7 +349,7 @@ def make_text_table(rows: Sequence[Sequence[str]], title: str = "") -> Table:
 
 
 def print_result(objects: Iterable[Any], text: Callable[[], str], *, as_json: bool) -> None:
-    """Print results: the objects for machines, else the text, which is made when it is wanted."""
+    """Print results: the objects as JSON, or else the text."""
     if as_json:
         write_objects(objects)
     else:

@@ -1,4 +1,4 @@
-"""Options made of a command's signature: each parameter is one, described by the docstring."""
+"""Make options from a command's signature; its docstring describes each parameter."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 import typer
 from typer.models import ParameterInfo
 
-_HEAD = re.compile(r"(Args|Data|Models|Spending|Output|Input):")  # of a panel; Args: of none
+_HEAD = re.compile(r"(Args|Data|Models|Spending|Output|Input):")  # panels; Args has no panel
 _ENTRY = re.compile(r" {4}(\w+)(?: \((.+?)\))?: (.+)")
 
 
 class OptionRules:
-    """What the command line takes for a parameter, beside its type: in `Annotated`.
+    """Rules for a parameter on the command line, used in `Annotated` beside its type.
 
     Args:
-        names: instead of `--` and the parameter's own name.
-        rules: as typer has them: `exists`, `min`, ...
+        names: option names; default: `--` and the parameter's name.
+        rules: keyword arguments of typer, such as `exists` and `min`.
     """
 
     def __init__(self, *names: str, **rules: Any) -> None:
@@ -46,15 +46,15 @@ class _Entry(NamedTuple):
 
 
 def make_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command as typer takes it, with the options that its signature and docstring make.
+    """Return a command for typer, with options from its signature and docstring.
 
-    What can be given by position is an argument of the command line, what is keyword-only an
-    option. A docstring describes each under `Args:`, or a panel of `--help` such as `Output:`, as
-    `name: text` or `name (METAVAR): text`; the rest of it is the help of the command. A parameter
-    that has what typer needs stays as it is. One whose type is a dataclass is a group: all of its
-    fields, which the docstring of the dataclass describes in the same way.
+    Positional parameters become arguments; keyword-only parameters become options. The docstring
+    describes each parameter under `Args:` or under a panel of `--help` such as `Output:`, as
+    `name: text` or `name (METAVAR): text`. The rest of the docstring is the help of the command.
+    A parameter that is already annotated for typer stays unchanged. A dataclass is a group of
+    parameters: each field becomes one, described by the docstring of the dataclass.
 
-    Raises: TypeError for a parameter that the docstring does not describe, or the other way round.
+    Raises: TypeError if the parameters and the docstring do not match.
     """
     text, entries = _read(inspect.getdoc(command) or "")
     plain = get_type_hints(command)
@@ -101,20 +101,20 @@ def _info(
         return argument
     names = [name for one in takes for name in one.names]
     if parameter.default is False and not names:
-        names = [f"--{parameter.name.replace('_', '-')}"]  # and no way to say no
+        names = [f"--{parameter.name.replace('_', '-')}"]  # without a --no- form
     option: ParameterInfo = typer.Option(*names, **rules)
     return option
 
 
 def _within(kind: Any) -> Iterator[Any]:
-    """A type, and all that it is made of."""
+    """Yield a type and its type arguments."""
     yield kind
     for inner in get_args(kind):
         yield from _within(inner)
 
 
 def _read(doc: str) -> tuple[str, dict[str, _Entry]]:
-    """The docstring without its parameters, and what it says of each."""
+    """Split a docstring into its text and the descriptions of parameters."""
     text: list[str] = []
     entries: dict[str, _Entry] = {}
     panel = name = ""

@@ -1,4 +1,4 @@
-"""How a command ends: done, not complete, stopped; the exit codes are the same for every one."""
+"""How a command ends: complete, incomplete or stopped. All commands share the exit codes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ T = TypeVar("T")
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came; everything that tidies up after Ctrl-C does so for it."""
+    """SIGTERM arrived; it is handled like Ctrl-C."""
 
 
 def run_until_stopped(
     run: Callable[[], T], kept: str = "What was made is kept", out: Path | None = None
 ) -> T:
-    """What `run` returns; Ctrl-C and SIGTERM end the process with a word on what is kept.
+    """Return the result of `run`; Ctrl-C and SIGTERM end the process and say what is kept.
 
     Args:
-        out: the results folder, which knows of batches that go on elsewhere.
+        kept: says what is kept, such as "Replies are kept".
+        out: the results folder; it lists batches that continue at their endpoints.
     """
     try:
         return run()
@@ -53,16 +54,16 @@ def report_end(
     partial: str,
     notes: Iterable[str] = (),
 ) -> None:
-    """Say on stderr how many were made, how many are missing, and what it cost.
+    """Print on stderr how many results were made, how many are missing, and the cost.
 
     Args:
-        manifest: of what was made.
-        done: what was made and what is missing; None: judgements.
-        in_all: stands behind the cost.
-        details: lines above, for `--verbose`.
-        excluded: counts of what readers skipped or flagged, by kind; None: those of the manifest.
-        partial: what a limit that was reached means, to go on "Stopped at max_cost: ".
-        notes: lines below, on what is missing and what helps.
+        manifest: the manifest of the results.
+        done: counts of made and missing results; None: counts of judgements.
+        in_all: text after the cost.
+        details: lines printed above, for `--verbose`.
+        excluded: skipped or flagged input, counts by kind; None: the counts of the manifest.
+        partial: the effect of a limit that was reached, printed after "Stopped at max_cost: ".
+        notes: lines printed below: what is missing, and what helps.
     """
     cost = manifest["this_time"]["cost"]
     paid = "cost unknown" if cost is None else format_money(cost)
@@ -77,31 +78,31 @@ def report_end(
 
 
 def count_made(manifest: Mapping[str, Any], what: str = "judged") -> str:
-    """How many were made, as a verb or noun says it, and how many are missing."""
+    """Return counts of made and missing results as text; `what` names the made ones."""
     n_made, n_missing = (sum(manifest[name].values()) for name in ("judged", "unjudged"))
     return f"{n_made:,} {what}, {n_missing:,} missing"
 
 
 def list_details(manifest: Mapping[str, Any]) -> list[str]:
-    """What was counted, asked and spent, for `--verbose`."""
+    """List counts, requests, tokens and time, for `--verbose`."""
     spent = manifest["this_time"]
     counted = [f"{n:,} {what}" for what, n in manifest["counts"].items()]
     return [*counted, f"{format_spending(spent)}, {format_seconds(spent['seconds'])}"]
 
 
 def exit_unless(is_complete: bool) -> None:
-    """End with the code of what is not complete."""
+    """Exit with code 3 unless the results are complete."""
     if not is_complete:
         raise typer.Exit(INCOMPLETE)
 
 
 def is_whole(manifest: Mapping[str, Any], allow_missing: float) -> bool:
-    """Whether no limit ended it, and no more than the allowed share is missing."""
+    """Return whether no limit was reached and at most the allowed share is missing."""
     return manifest["share_missing"] <= allow_missing and not manifest["limit_reached"]
 
 
 def list_problems(problems: Any) -> None:
-    """Say on stderr how tables were read, and what was left out or doubted: the first of a kind."""
+    """Print on stderr how tables were read, and the first problem of each kind."""
     for note in problems.notes:
         write_note(f"{note}\n")
     for kind, n in problems.counts().items():
@@ -110,7 +111,7 @@ def list_problems(problems: Any) -> None:
 
 
 def _batches(out: Path | None) -> str:
-    """Which batches were left at their endpoints; "" if there are none."""
+    """Return a note on batches that still run at their endpoints; "" if there are none."""
     from ..backends.batch.ledger import find_running_batches
     from ..programs.pipelines.closed_loop import GENERATED
 
@@ -124,9 +125,9 @@ def _batches(out: Path | None) -> str:
 
 
 def open_results(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
-    """The paths, of stopped runs and other tools as a folder of results until the command ends.
+    """Return the paths; a stopped run or a tool folder is read into a temporary results folder.
 
-    Says so on stderr, a line for each. Raises: InputError, see `results_at`.
+    Prints a line on stderr for each converted path. Raises: InputError, see `results_at`.
     """
     from ..programs.engine.manifest import read_manifest
     from ..programs.partial import results_at

@@ -1,4 +1,4 @@
-"""Text, rows and hints that commands write."""
+"""Print the text, rows and hints of commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def list_agent_work(manifest: Mapping[str, Any]) -> list[str]:
-    """What agents took in a run, beside what was expected and the most that their limits allow."""
+    """Describe what agents used in a run: actual, expected and the limits."""
     expected = {row["agent"]: row["expected"] for row in manifest.get("forecast", ())}
     lines = []
     for stage, of in manifest.get("agents", {}).items():
@@ -36,7 +36,7 @@ def list_agent_work(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def format_spending(spent: Mapping[str, Any]) -> str:
-    """What was asked and what it took, of a manifest's `this_time`."""
+    """Describe requests, tokens and cost from `this_time` of a manifest."""
     return (
         f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
         f"{spent['tokens']:,} tokens, cost {format_money(spent['cost'])}"
@@ -44,14 +44,14 @@ def format_spending(spent: Mapping[str, Any]) -> str:
 
 
 def write_rows(rows: Iterable[ScoreRow]) -> None:
-    """Score rows to stdout, one JSON object a line."""
+    """Write score rows to stdout, one JSON object per line."""
     from ..records.scores import score_row
 
     write_objects(score_row(row) for row in rows)
 
 
 def write_objects(objects: Iterable[Any]) -> None:
-    """Objects to stdout, one a line; a terminal gets control characters as JSON's escapes."""
+    """Write objects to stdout, one per line; escape control characters in a terminal."""
     import orjson
 
     is_seen = sys.stdout.isatty()
@@ -66,7 +66,7 @@ def _harmless(text: str) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
-# How messages of models name a setting, and what to set it to.
+# How messages about models name a setting and its new value.
 _SETTING = re.compile(
     r"(Set |set )?the model's (api_base|api_key_env|concurrency|extra_body|logprobs"
     r"|max_tokens_name|max_tokens|name|rpm|schema|seed|system_role|temperature|timeout_s|top_p|tpm"
@@ -78,13 +78,13 @@ _entry = ""  # the entry of `models:` in this command's config file, * for sever
 
 
 def note_config(path: Path | None, models: Collection[str]) -> None:
-    """From now on hints are for this config file; None: for flags."""
+    """Make later hints name this config file; None: options."""
     global _entry
     _entry = "" if path is None else next(iter(models)) if len(models) == 1 else "*"
 
 
 def fit_hint(text: str) -> str:
-    """The text with each setting of a model as this command was told, or would be.
+    """Return the text with model settings named as the user of this command sets them.
 
     >>> note_config(None, ())
     >>> fit_hint("Set the model's seed to null; check the model's api_base")

@@ -34,9 +34,9 @@ class LeaderboardOutput:
     """How leaderboards are printed.
 
     Output:
-        measures (A,B): Measures to show, or all; else those that the window has room for.
-        sort (MEASURE): Order runs by this measure, else by each program's first.
-        format: json is what --json prints.
+        measures (A,B): Measures to show, or all; default: as many as fit the window.
+        sort (MEASURE): Order runs by this measure; default: the first measure of each task.
+        format: How tables are written; json is the same as --json.
     """
 
     _: KW_ONLY
@@ -47,7 +47,7 @@ class LeaderboardOutput:
 
     @property
     def way(self) -> Format:
-        """The format; JSON for `--json`. Raises: InputError if both are given and differ."""
+        """The format; `--json` means JSON. Raises: InputError if both are given and differ."""
         return choose_format(self.format, as_json=self.as_json)
 
     @property
@@ -69,12 +69,12 @@ def print_leaderboards(
     over_runs: Callable[[Leaderboard], Table] | None = None,
     groups: Mapping[str, str] | None = None,
 ) -> None:
-    """Print scores: a leaderboard for each program, or every row as JSON.
+    """Print scores: a leaderboard for each task, or every row as JSON.
 
     Args:
-        measures: the measures to show, or `ALL`; by default those that fit the window.
-        named: how the user named `path`, for the hint at the end; None: the same.
-        has_tables: whether tables of programs are printed above.
+        measures: the measures to show, or `ALL`; default: as many as fit the window.
+        named: the path as the user gave it, for the hint at the end; None: `path`.
+        has_tables: whether further tables of tasks are printed.
         over_runs: makes the table after a leaderboard. groups: run -> text of an extra column.
 
     Raises: InputError for an unknown measure.
@@ -152,7 +152,7 @@ _BOUNDS = ("least", "expected", "most")
 
 
 def make_plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> View:
-    """Return the total in a sentence, and a row for each judge."""
+    """Return a sentence with the totals, and a table with a row for each judge."""
     columns = [
         Column("judge", Kind.NAME), Column("model", Kind.NAME),
         Column("calls", Kind.COUNT), Column("prompt_tokens", Kind.COUNT, "prompt"),
@@ -174,7 +174,7 @@ def make_plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> 
 
 
 def make_agents_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the least, the expected and the most that agents may spend."""
+    """Return a table of what agents may spend: minimum, expected and maximum."""
     columns = [Column("agent", Kind.NAME), Column("items", Kind.COUNT)]
     columns += [
         Column(f"{what}_{bound}", Kind.COUNT, f"{what}, {bound}", optional=1)
@@ -198,7 +198,7 @@ _AGAIN = "run the same command again to retry"
 _OFFLINE = "run the same command without --offline"
 _LONGER = "longer than the context of the model: use a model with a larger one"
 _WINDOW = ", or set a smaller window (judges.NAME.window)"
-# By reason; of those that are not here, asking again is what can help.
+# By reason. For all other reasons, asking again can help.
 _HELPS = {
     "abstained": "the judge could not decide: use another judge, or ask people (judge next)",
     "budget": "run the same command again to go on",
@@ -214,7 +214,7 @@ _RUNS_SHOWN = 3
 
 
 def list_unjudged(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Return which file lists missing judgements, and a hint for each reason; [] if none are."""
+    """Return the file that lists missing judgements, and a hint for each reason; [] if none."""
     reasons = Counter(manifest["unjudged_by_reason"])
     if not reasons.total():
         return []
@@ -233,7 +233,7 @@ def list_unjudged(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
 
 
 def _accept_missing(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """The runs that lack most, and the smallest share with which the results are complete."""
+    """Return the runs that lack most judgements, and the --allow-missing that accepts them."""
     from ..records.reading.lines import json_lines
     from ..records.reading.problems import Problems
 
@@ -251,7 +251,7 @@ def _accept_missing(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
 
 
 def round_up_share(share: float) -> str:
-    """The smallest percentage with two decimals that is no less than a share.
+    """Round a share up to a percentage with two decimals.
 
     >>> round_up_share(9 / 899), round_up_share(0.0084), round_up_share(1.0)
     ('1.01%', '0.84%', '100%')
@@ -265,9 +265,9 @@ def round_up_share(share: float) -> str:
 
 
 def _too_long(folder: Path) -> tuple[int, set[str]]:
-    """How many are beyond the model's context; where several items of a call may be the cause.
+    """Count items longer than the model's context, and find reasons that a smaller window helps.
 
-    Returns: the number; of "truncated" and TOO_LONG those that windows of several items met.
+    Returns: the count; the reasons, "truncated" or TOO_LONG, that calls with several items had.
     """
     from ..records.reading.lines import json_lines
     from ..records.reading.problems import Problems
@@ -291,7 +291,7 @@ def print_plan(
     """Print the estimate of a command.
 
     Args:
-        assumed: a note below it; None: the assumptions of a dry run.
+        assumed: a note below the estimate; None: the assumptions of a dry run.
 
     Returns: `dry_run`: whether the command ends here.
     """

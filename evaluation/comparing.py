@@ -56,24 +56,24 @@ def open_source(stack: ExitStack, source: Source) -> Path:
     if isinstance(source, StoredResult):
         return source.folder
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"a result or the path of its folder is wanted, not {source!r}")
+        raise TypeError(f"wanted a result or the path of its folder, not {source!r}")
     at = stack.enter_context(results_at(Path(source)))
     if at.problems is not None:
         warn_about(at.problems)
     if at.is_partial:
-        what = f"{source}: stopped run, partial; the same run with the same config goes on"
+        what = f"{source}: stopped run, partial; run it again with the same config to continue"
         warnings.warn(what, UserWarning, stacklevel=3)
     return at.path
 
 
 def list_wanted_values(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
-    """Return the wanted values of each field as a list, also if only one was given."""
+    """Return the wanted values of each field as a list, also for a single value."""
     values_of = where or {}
     return {name: [v] if isinstance(v, str) else list(v) for name, v in values_of.items()}
 
 
 def warn_about(problems: Problems) -> None:
-    """Warn of rows that readers left out or doubted: the number of each kind, and the first.
+    """Warn about rows that readers left out or flagged: the number of each kind, and the first.
 
     The warning points to the caller of the function that called this.
     """
@@ -84,7 +84,7 @@ def warn_about(problems: Problems) -> None:
 
 
 def import_pandas() -> Any:
-    """The module. Raises: ModuleNotFoundError with what to type."""
+    """Import pandas. Raises: ModuleNotFoundError with the command to install it."""
     try:
         import pandas
     except ModuleNotFoundError:
@@ -93,11 +93,11 @@ def import_pandas() -> Any:
 
 
 class InTables(ABC):
-    """An object that a notebook, an interpreter and `print` show as a verdict and tables."""
+    """An object that notebooks, interpreters and `print` show as a verdict and tables."""
 
     @abstractmethod
     def view(self) -> View:
-        """Return what is shown."""
+        """Return the verdict and tables."""
 
     def _repr_html_(self) -> str:
         return view_html(self.view())
@@ -107,7 +107,7 @@ class InTables(ABC):
 
 
 class Text(str):
-    """Lines that a notebook, an interpreter and `print` show as they are."""
+    """Text that notebooks, interpreters and `print` show unchanged."""
 
     __slots__ = ()
 
@@ -119,11 +119,11 @@ class Text(str):
 
 
 class Agreement(InTables, dict[str, Any]):
-    """The agreement of labels, or of scores: a dict ready for JSON that is shown as tables.
+    """The agreement of labels or scores: a dict ready for JSON, shown as tables.
 
-    The keys are those of `judge agree --json`. For labels: `n` (cells that both sides label),
+    The keys are those of `judge agree --json`. For labels: `n` (items with both labels),
     `n_human_only`, `n_judged_only`, `accuracy`, `cohen_kappa`, `alpha`, `confusion` (n_labels,
-    n_labels; rows are the labels of people), `scale`, `intervals` (topics are drawn), and
+    n_labels; rows are human labels), `scale`, `intervals` (bootstrap over topics), and
     `annotators` if several people labelled. For scores: `measures`.
     """
 
@@ -136,7 +136,7 @@ class Agreement(InTables, dict[str, Any]):
     __str__ = InTables.__str__
 
     def view(self, *, has_all: bool = False) -> View:
-        """Return the verdict, the main coefficients (or all), and for labels where they differ."""
+        """Return the verdict, the main coefficients (or all), and for labels the confusions."""
         return make_agreement_view(self, has_all=has_all)
 
 
@@ -161,15 +161,16 @@ def agree(
         where: field -> value or values; only rows of `labels` with these are read.
         kind: what to compare, if there is a choice: nuggets, support, relevance, ratings,
             keypoints, items or scores.
-        cut: a label; labels from it on count as positive, those below it as negative. Give two if
-            the files have two scales.
+        cut: a label; this label and better ones count as positive, others as negative. Give two
+            labels if the files have two scales.
         measures: for scores: a measure of `judged` -> the measure of `labels` to compare it with;
-            None: each that both have.
-        resamples: samples of topics that are drawn for intervals; 0: no intervals.
-        seed: of the draws.
-        level: of the intervals, in (0, 1).
+            None: all measures in both.
+        resamples: bootstrap samples of topics for intervals; 0: no intervals.
+        seed: the seed of the samples.
+        level: the level of the intervals, in (0, 1).
 
-    Returns: the agreement with intervals; if several people labelled, also among them.
+        Returns: the agreement with intervals, and the agreement between annotators if there are
+            several.
     Raises: InputError if nothing can be compared, or if the labels have different scales.
     Warns: UserWarning if rows were left out.
 
@@ -194,7 +195,7 @@ def agree(
 
 
 class Comparison(InTables, dict[str, Any]):
-    """A comparison of runs or judges: a dict ready for JSON that is shown as tables.
+    """A comparison of runs or judges: a dict ready for JSON, shown as tables.
 
     The keys are those of `judge compare --json`. `compared` is "runs" or "judges". For runs:
     `measures`, by name the `runs` (run_id, mean, low, high, n_topics, n_unanswered) and `pairs`
@@ -208,7 +209,7 @@ class Comparison(InTables, dict[str, Any]):
         by_topic: Mapping[str, Mapping[str, Mapping[str, float | None]]],
         judged_by: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        """Keep the comparison, and make its scores attributes.
+        """Keep the comparison, with its scores as attributes.
 
         Args:
             by_topic: for runs: `by_topic[measure][topic][run]`, the score in [0, 1] (for `length`:
@@ -227,7 +228,7 @@ class Comparison(InTables, dict[str, Any]):
     __str__ = InTables.__str__
 
     def __missing__(self, measure: str) -> Any:
-        """Of runs what stands in `measures` under that name: `comparison["V_strict"]`."""
+        """Return `measures` of runs by name, such as `comparison["V_strict"]`."""
         measures = dict.get(self, "measures", {})
         if measure in measures:
             return measures[measure]
@@ -235,11 +236,11 @@ class Comparison(InTables, dict[str, Any]):
         raise KeyError(f"no {measure!r}; there is {', '.join(names)}{did_you_mean(measure, names)}")
 
     def frame(self) -> pandas.DataFrame:
-        """A row for each measure and pair of runs, or for each label that differs; needs pandas.
+        """Return a row for each measure and pair of runs, or for each label that differs.
 
-        Columns: `measure`, the two runs, `mean` and `other_mean`, their `difference` with `low`
-        and `high`, p and its corrections, wins, ties, losses and `is_significant`; of judges the
-        ids and both labels.
+        Columns for runs: `measure`, the two runs, `mean` and `other_mean`, their `difference` with
+        `low` and `high`, p and its corrections, wins, ties, losses and `is_significant`. For
+        judges: the ids and both labels.
 
         Raises: ModuleNotFoundError without pandas.
         """
@@ -272,20 +273,20 @@ def compare(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Comparison:
-    """Test runs against each other by topic, or show where two judges of the same answers differ.
+    """Test whether runs differ, paired by topic, or show where two judges differ.
 
     Args:
-        one, other: a result, a results folder, a file of judgements, or of scores by topic.
-            Without `other` the runs in `one` are compared. With it the judges are compared if
-            both have labels of the same answers, else the runs of both.
-        runs: names of the runs to compare, the first minus the second; all by default.
-        measures: for runs: the measures to compare. By default all of two runs, and one of each
-            program if there are more.
+        one, other: a result, a results folder, a file of judgements, or a file of scores by topic.
+            Without `other`, the runs in `one` are compared. With `other`, the judges are compared
+            if both labelled the same answers; otherwise the runs of both.
+        runs: names of the runs to compare, the first minus the second; default: all.
+        measures: for runs: the measures to compare. Default: all measures for two runs, one per
+            task for more runs.
         way: "runs" or "judges", to force a comparison.
         kind: for judges: nuggets, support, relevance, ratings, keypoints or items.
-        resamples: samples of topics that are drawn for p and intervals.
-        seed: of the draws.
-        level: of the intervals; two runs differ significantly if p < 1 - level.
+        resamples: samples of topics for p and intervals.
+        seed: the seed of the samples.
+        level: the level of the intervals; two runs differ significantly if p < 1 - level.
 
     Returns: the differences with intervals and p, and the scores by topic.
     Raises: InputError for files that cannot be compared, or an unknown run or measure.

@@ -96,7 +96,7 @@ def warn_without_model(config: Config) -> None:
 
 
 def make_config(settings: Mapping[str, Any], path: Path | None = None) -> Config:
-    """Make a config of settings as `run` takes them; they win over those of a file.
+    """Make a config from settings as `run` takes them; they override those of a file.
 
     Raises: InputError for an unknown setting, or a value that it does not take.
     """
@@ -104,7 +104,7 @@ def make_config(settings: Mapping[str, Any], path: Path | None = None) -> Config
     if (of_evaluation := settings.pop("config", None)) is not None:
         path, settings = Path(of_evaluation), {"data": {}, **settings}
     model = settings.pop("model", None)
-    if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
+    if isinstance(model, dict):  # a whole entry instead of a name
         settings["models.default"], model = model, None
     return load_config(path, name_settings(settings), model=model)
 
@@ -116,11 +116,11 @@ ITEMS = "items"
 
 
 def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Judge | None]:
-    """Return the programs that a user named, and the judge if it is one judge.
+    """Return the tasks that a user named, and the judge if the name is a judge.
 
-    An empty list of programs means all that fit the samples.
+    An empty list of tasks means all tasks that fit the samples.
 
-    Raises: InputError for a name that is neither a program nor a judge.
+    Raises: InputError for a name that is neither a task nor a judge.
     """
     if program is None and judge is None:
         return [], None
@@ -130,30 +130,28 @@ def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Ju
     names = [resolve_program(part.strip()) for each in listed for part in str(each).split(",")]
     if judge is not None:
         if names != [ITEMS]:
-            raise InputError(f"judge: is of the program {ITEMS}, not of {', '.join(names)}")
+            raise InputError(f"judge: belongs to the task {ITEMS}, not to {', '.join(names)}")
         return names, judge
     if names == [ITEMS]:
-        what = "name the judge alone, or beside it (judge=)"
-        raise InputError(f"program: {ITEMS} are labelled by one judge; {what}")
+        what = "give only the judge, or both (judge=)"
+        raise InputError(f"program: {ITEMS} needs one judge; {what}")
     if len(names) == 1 and _is_judge(names[0]):
         return [ITEMS], names[0]
     for name in names:
         if name not in program_names():
             choices = [*program_names(), *item_judges()]
-            what = (
-                f"no program or judge {name!r}, wanted one of {', '.join(choices)}, or a YAML file"
-            )
+            what = f"no task or judge {name!r}; wanted one of {', '.join(choices)}, or a YAML file"
             raise InputError(f"program: {what}{did_you_mean(name, choices)}")
     return names, None
 
 
 def write_judge(judge: Judge, folder: Path) -> str:
-    """Return the name or file of a judge; the definition of one made in Python becomes a file."""
+    """Return the name or file of a judge; a judge made in Python is written to a file."""
     if isinstance(judge, str | Path):
         return str(judge)
     definition = getattr(judge, "definition", None)
     if definition is None:
-        what = "wanted its name, a YAML file or an CustomJudge"
+        what = "wanted its name, a YAML file or a CustomJudge"
         raise InputError(f"judge: is {type(judge).__name__}, {what}")
     path = folder / "judge.yaml"  # JSON is YAML
     about = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -162,17 +160,17 @@ def write_judge(judge: Judge, folder: Path) -> str:
 
 
 def choose_programs(data: Mapping[str, Any]) -> list[str]:
-    """Return the programs that have something to judge in these files, named as in `data:`."""
+    """Return the tasks that can judge these files, named as in `data:`."""
     programs = ["nuggets"] if data.keys() & {"nuggets", "candidates"} else []
     programs += ["support"] if "passages" in data else []
-    # A reference alone asks for many judgements, so only where there is nothing else.
+    # Coverage needs many judgements, so a reference selects it only if there is nothing else.
     programs += ["coverage"] if "questions" in data else []
     programs += ["keypoints"] if "keypoints" in data else []
     return programs or (["coverage"] if "reference" in data else [])
 
 
 def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
-    """Raise InputError if a program lacks what it judges by; the error names the field."""
+    """Raise InputError if a task lacks a field that it needs; the error names the field."""
     for name in programs:
         files, fields = table.program(name).needs
         if files and not data.keys() & set(files):
@@ -180,9 +178,9 @@ def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
 
 
 def select_files(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the files that these programs read. Candidates are left out if no program needs them.
+    """Return the files that these tasks read. Candidates are left out if no task needs them.
 
-    Programs of other packages get all files.
+    Tasks of other packages get all files.
     """
     needs = [table.program(name).needs[0] for name in programs]
     is_read = any(not files or "candidates" in files for files in needs)
@@ -222,9 +220,9 @@ def check_start(
     Raises: EndpointUnusable if a key is missing.
 
     Args:
-        programs: [] for those that fit its samples.
-        settings: as of `nuggetjudge.run`, without those of data.
-        ids: `run_ids` and `topic_ids`, if they are known.
+        programs: the tasks; []: those that fit the samples.
+        settings: settings of `nuggetjudge.run`, without data.
+        ids: `run_ids` and `topic_ids`, if known.
     """
     files = program_files(programs or [one.name for one in table.programs()])
     check_free(folder, (*files, *ALWAYS))
@@ -237,13 +235,13 @@ def check_start(
     of_data = get_defaults(programs, {name: file for name, file in before.data if file})
     config = make_config({**of_data, **options, "program": programs})
     _check_judges(config)
-    # What is judged is not there yet, so it counts as the same.
+    # The answers do not exist yet, so they count as unchanged.
     config = config.model_copy(update={"data": before.data, "items": before.items})
     check_replaced(config, ids)
 
 
 def _check_judges(config: Config) -> None:
-    """Raise InputError if what a config says of judges and prices is wrong.
+    """Raise InputError for wrong settings of judges and prices.
 
     Raises: EndpointUnusable if a model that is surely asked lacks its key.
     """
@@ -253,9 +251,9 @@ def _check_judges(config: Config) -> None:
     check_models(config, [name for name in judges if not list_sparing_inputs(name)])
 
 
-_NUMBERS = count(1)  # of the evaluations of this process that have no folder
-_EXCLUDED = "topics_without_nuggets"  # in a manifest
-# In `aevaluate`: the loop that it is awaited in, and what says that it was cancelled.
+_NUMBERS = count(1)  # numbers evaluations of this process without a folder
+_EXCLUDED = "topics_without_nuggets"  # key in the manifest
+# In `aevaluate`: its event loop, and the event that is set when it is cancelled.
 _HOST: ContextVar[tuple[asyncio.AbstractEventLoop | None, threading.Event | None]] = ContextVar(
     "_HOST", default=(None, None)
 )
@@ -280,27 +278,29 @@ def evaluate(
 
     Args:
         samples: the answers of one system, in a list, a generator, a frame or a dataset. A sample
-            is a mapping or an object with a question, an answer and what it is judged by. For
-            several systems: such samples by the name of each. With `answer`: questions, as
-            texts or mappings.
-        program: names of programs, or one judge: its name, its YAML file or an CustomJudge, which
-            labels each sample as an item; None: all programs that fit the samples.
+            is a mapping or an object with a question, an answer and fields to judge it with,
+            such as contexts or nuggets. For several systems: a dict, system name -> samples.
+            With `answer`: questions, as texts or mappings.
+        program: names of tasks; or one judge that labels each sample as an item: its name, its
+            YAML file or a CustomJudge; None: all tasks that fit the samples.
         answer: a function from a question to its answer (a text, or a mapping of answer and
             contexts), plain or async; a chain of LangChain or an engine of LlamaIndex; or
             several, by the name of each. If a call raises, its question is unjudged; if the first
             three all raise, so does this.
-        at_once: the largest number of calls of `answer` at the same time.
+        at_once: the maximum number of calls of `answer` at the same time.
         model: the judging model; see `nuggetjudge.run`.
         out: a folder for results and samples, from which a killed evaluation continues; None: a
             temporary folder, which is deleted with the result.
-        bank: a file of nuggets. The evaluation uses those of its questions, and adds the nuggets
-            that it makes for others.
-        nuggets_from: what nuggets are made of if a sample has none: `contexts` or `reference`.
+        bank: a file of nuggets. The evaluation uses its nuggets, and adds the nuggets that it
+            makes for other questions.
+        nuggets_from: the source of nuggets for samples without nuggets: `contexts` or
+            `reference`.
         name: the name of the system, if samples have none; None: the name of the folder `out`, of
             the function, or `answers`.
         quiet: draw no progress bar.
-        config: a file as of `judge run`, of which `data` is not read.
-        settings: as of `nuggetjudge.run`, over those of the file; `judge` and `fields` for items.
+        config: a config file as for `judge run`; its `data` is ignored.
+        settings: settings of `nuggetjudge.run`; they override the file. `judge` and `fields` are
+            for items.
 
     Returns: the result: scores, judgements and counts.
     Raises: InputError if samples lack a field; it names the field, and the fields that they have.
@@ -370,14 +370,14 @@ def evaluate(
 def completeness(
     samples: Samples | Mapping[str, Samples], facts: str = "contexts", **options: Any
 ) -> Result:
-    """Judge which facts of a good answer each answer states; `missing()` of the result says so.
+    """Judge which facts of a good answer each answer states; see `missing()` of the result.
 
-    The facts are the `nuggets` of a sample, or they are made of all its contexts or its reference
-    answer, which no judge of relevance looks at first.
+    The facts are the `nuggets` of a sample. Without nuggets, a judge makes them from all contexts
+    or from the reference answer, without a relevance judgement first.
 
     Args:
-        samples: as of `evaluate`. facts: what they are made of, `contexts` or `reference`.
-        options: others of `evaluate`.
+        samples: see `evaluate`. facts: the source of facts, `contexts` or `reference`.
+        options: further options of `evaluate`.
 
     Raises, warns: as `evaluate`.
 
@@ -408,7 +408,7 @@ async def aevaluate(
 
 
 def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | None]:
-    """Where everything goes; a temporary folder has a number, which distinguishes runs."""
+    """Return the folder for all files; numbers distinguish temporary folders."""
     if out is not None:
         return Path(out), None
     temporary = TemporaryDirectory(prefix="nuggetjudge-")
@@ -427,9 +427,9 @@ def _systems(
     name: str,
     asking: Asking,
 ) -> dict[str, Samples]:
-    """The samples of each system, which functions make as they are read.
+    """Return the samples of each system; functions make them while they are read.
 
-    Raises: InputError for a name of a system that cannot be written into a file.
+    Raises: InputError for a system name that a file cannot contain.
     """
     systems = (
         group_by_system(samples, name)
@@ -438,7 +438,7 @@ def _systems(
     )
     for system in systems:
         if system.split() != [system]:
-            raise InputError(f"name: {system!r}, wanted one of a system without white space")
+            raise InputError(f"name: {system!r}, wanted a system name without white space")
         check_writable(system, "name")
     return systems
 
@@ -449,7 +449,7 @@ def _ask_for_samples(
     name: str,
     asking: Asking,
 ) -> dict[str, Samples]:
-    """The samples that each function makes of the questions, as they are read."""
+    """Return the samples that each function makes from the questions while they are read."""
     if asking.at_once < 1:
         raise ValueError(f"at_once must be 1 or more, got {asking.at_once}")
     functions = answer if isinstance(answer, Mapping) else {name: answer}
@@ -479,10 +479,10 @@ def _write_samples(
 
     Args:
         bank: a file of nuggets to use. nuggets_from: see `evaluate`.
-        has_begun: whether an earlier evaluation into this folder is continued.
+        has_begun: whether to continue an earlier evaluation in this folder.
 
-    Returns: the files written, by the name of the setting that takes each.
-    Raises: InputError where nuggets are to be made of references, and no sample has one.
+    Returns: the written files, by setting.
+    Raises: InputError if nuggets come from references and no sample has a reference.
     """
     read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
     data: dict[str, Any] = dict(write_samples(read, files.folder, citing, candidates=nuggets_from))
@@ -496,21 +496,21 @@ def _write_samples(
 
 
 def _check_chosen(programs: Sequence[str], asking: Asking) -> None:
-    """Raise InputError if the samples have nothing that a program could judge."""
+    """Raise InputError if no task can judge the samples."""
     if not programs:
         why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
-        raise InputError(f"samples: nothing to judge answers by, wanted {name_references()}{why}")
+        raise InputError(f"samples: nothing to judge answers with; wanted {name_references()}{why}")
 
 
 def _doubts(result: Result, asking: Asking, citing: Citing) -> Iterator[str]:
-    """What a user should know beside the scores."""
+    """Yield warnings beside the scores."""
     if n_empty := citing.n_empty:
         which = f"{n_empty:,} answers are None or NaN and stay unjudged, first {citing.first_empty}"
-        yield f'{which}; give "" where the system answered with nothing'
+        yield f'{which}; use "" for an empty answer of the system'
     if asking.n_failed:
         of = f"{asking.n_failed:,} of {asking.n_called:,} calls of answer failed"
-        yield f"{of} and are unjudged, the first: {asking.first_failure}"
+        yield f"{of} and are unjudged; first error: {asking.first_failure}"
     if excluded := result.manifest.get(_EXCLUDED):
         of = f"{len(excluded):,} of {len(result.manifest['data']['topic_ids']):,} questions"
-        yield f"{of} have no nuggets, given or made of contexts; no measure of nuggets has them"
+        yield f"{of} have no nuggets, given or made from contexts; nugget measures exclude them"
     yield from constant_judges(result.manifest)

@@ -58,10 +58,10 @@ class QuestionScore:
 
     Attributes:
         value: the score; None: not judged, or 0/0. A failed judgement is never a 0.
-        n, n_unjudged: the number of judgements behind the value, and of missing ones.
+        n, n_unjudged: the number of judgements behind the value, and of missing judgements.
         low, high: the value with missing judgements counted as worst, and as best.
         reasons: how often judgements of this run and topic are missing, by reason. For a measure
-            that no program declares, judgements of all programs count.
+            that no task lists, judgements of all tasks count.
     """
 
     topic_id: str
@@ -76,7 +76,7 @@ class QuestionScore:
 
     @property
     def is_judged(self) -> bool:
-        """Whether there is a value, and no judgement behind it is missing."""
+        """Whether there is a value and no judgement behind it is missing."""
         return self.value is not None and not self.n_unjudged
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ _Lost: TypeAlias = Mapping[tuple[str | None, str | None], Counter[tuple[str, str
 
 
 def _count_missing(result: StoredResult) -> _Lost:
-    """What is missing, by run and topic: how often for a reason in a stage."""
+    """Count missing judgements by run and topic, then by reason and stage."""
     lost: dict[tuple[str | None, str | None], Counter[tuple[str, str]]] = {}
     for row in result.unjudged:
         counts = lost.setdefault((row.get("run_id"), row.get("topic_id")), Counter())
@@ -152,7 +152,7 @@ def _count_missing(result: StoredResult) -> _Lost:
 
 
 def _reasons(lost: _Lost, run_id: str, topic_id: str, but: Collection[str] = ()) -> dict[str, int]:
-    """How often each reason stands for a run and a topic, or for the topic, stages `but` aside."""
+    """Count the reasons of a run and topic, or of the topic, without the stages in `but`."""
     reasons = Counter[str]()
     for key in ((run_id, topic_id), (None, topic_id)):
         for (stage, reason), n in lost.get(key, {}).items():
@@ -162,7 +162,7 @@ def _reasons(lost: _Lost, run_id: str, topic_id: str, but: Collection[str] = ())
 
 
 def _of_others(measure: str) -> frozenset[str]:
-    """The stages of programs that do not make a measure; none where no program lists it."""
+    """Return the stages of tasks that do not give a measure; none if no task lists it."""
     sides: tuple[set[str], set[str]] = set(), set()
     for program in programs():
         is_of = measure.partition("@")[0] in program.shown
@@ -195,7 +195,7 @@ def make_frame(
 
 
 def _questions(result: StoredResult) -> Mapping[str, str]:
-    """The texts of the topics, by id; {} where their file is not there any more."""
+    """Return the texts of topics by id; {} if their file no longer exists."""
     with suppress(InputError):
         path = find_inputs(result.folder).config.data.topics
         if path is not None:
@@ -203,7 +203,7 @@ def _questions(result: StoredResult) -> Mapping[str, str]:
     return {}
 
 
-GROUP = "nuggetjudge.results"  # of entry points: report = "module:function"
+GROUP = "nuggetjudge.results"  # entry points: report = "module:function"
 
 
 def find_writer(name: str) -> Callable[..., Any]:
@@ -219,13 +219,13 @@ def find_writer(name: str) -> Callable[..., Any]:
 class Result(InTables, StoredResult):
     """A results folder, shown as leaderboards by a notebook and by `print`.
 
-    Each program has a leaderboard: its first measure with an interval, the topics answered of all
-    topics, the judgements behind the score, and the missing ones.
+    Each task has a leaderboard: its first measure with an interval, the topics (answered / total),
+    the judgements behind the score, and the missing judgements.
 
     Args:
         folder: a folder that `judge run` or `nuggetjudge.run` wrote. Files are read when they are
             needed; a later change of the working directory does not matter. For a stopped run,
-            the object shows what is judged so far: `folder` is then a temporary folder, which is
+            the object shows the judgements so far: `folder` is then a temporary folder, which is
             deleted with this object, and `manifest["partial"]` is true.
 
     Attributes:
@@ -269,7 +269,7 @@ class Result(InTables, StoredResult):
         return View(f"{verdict}." if verdict else "", tables)
 
     def _describe_run(self) -> str:
-        """Who judged, how much, for how much and how long."""
+        """Return judges, number of judgements, cost and time as text."""
         cost = "cost unknown" if self.cost is None else format_money(self.cost)
         time = [] if self.seconds is None else [format_seconds(self.seconds)]
         by = f"{self.n_judged:,} judgements by {', '.join(self.judged_by) or 'nobody'}"
@@ -293,11 +293,11 @@ class Result(InTables, StoredResult):
     def frame(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
     ) -> pandas.DataFrame:
-        """Return the scores as a pandas frame: a row a run and question, a column a measure.
+        """Return the scores as a pandas frame: a row per run and question, a column per measure.
 
-        The first columns are `run_id`, `topic_id` and `question`. The last are `n`, the judgements
-        behind the first measure, `n_unjudged`, the missing judgements of the answer, `reasons`, why
-        they are missing, and `judge`. NaN: not judged, or 0/0.
+        The first columns are `run_id`, `topic_id` and `question`. The last columns are `n`
+        (judgements behind the first measure), `n_unjudged` (missing judgements of the answer),
+        `reasons` (why they are missing) and `judge`. NaN: not judged, or 0/0.
 
         Args:
             measures, runs: the names to return, one or several; None: all. The first may be a run.
@@ -319,7 +319,7 @@ class Result(InTables, StoredResult):
         Args:
             out: the file to write. By default report.html in the results folder, or, if that is
                 temporary, in a new temporary folder, which stays.
-            labels: a file of human labels of what was judged, or one file for each kind.
+            labels: a file of human labels of the judged items, or a file for each kind.
             open: show the page: a link in a notebook, else the web browser.
 
         Returns: the path of the page.
@@ -359,8 +359,8 @@ class Result(InTables, StoredResult):
             out: the file to write: .pdf, .svg or .png.
             other: the second results of "tau" and "confusion".
             measure: the measure to draw; None: the first main measure.
-            labels: human labels: the other side of "tau"; a "leaderboard" shows scores that are
-                corrected with them.
+            labels: human labels: the other axis of "tau"; "leaderboard" shows scores corrected with
+                them.
             by: how "groups" groups the topics: "domain", "category" or "documents".
             width: "column" (3.3 inches) or "page" (6.9 inches).
             levels, run_groups: as in `judge figure`: the points of "tau" and "length", and a file
@@ -393,11 +393,11 @@ class Result(InTables, StoredResult):
         """Show an answer sentence by sentence, with its labels and what the judge says about each.
 
         Args:
-            run, topic: select an answer. Give only a run to see where it loses, only a topic to see
+            run, topic: select an answer. Give only a run to see where it fails, only a topic to see
                 what each run misses, neither to see what the folder has.
             measure: the measure that orders runs and topics; None: the first of the folder.
-            labels: of an answer: human labels, shown beside those of the judge.
-            passages: of an answer: also show the texts of the passages that it cites.
+            labels: for an answer: human labels to show beside the judge's.
+            passages: for an answer: also show the texts of cited passages.
 
         Returns: the text of `judge show`.
         Raises: InputError for an unknown run, topic or measure; ValueError for labels or passages
@@ -414,7 +414,7 @@ class Result(InTables, StoredResult):
                     self.folder, run, topic, problems, labels=people, passages=passages
                 )
             elif labels is not None or passages:
-                raise ValueError("labels and passages are of one answer: name its run and topic")
+                raise ValueError("labels and passages need one answer: give its run and topic")
             else:
                 shown = show_summary(
                     self.folder, run, topic, problems, measure=measure, named=self._named
@@ -423,14 +423,14 @@ class Result(InTables, StoredResult):
         return Text(shown.text)
 
     def missing(self, run: str | None = None, topic: str | None = None) -> Text:
-        """Say which facts each answer misses, and which it states only in part, vital ones first.
+        """Return the facts that each answer misses or states only in part, vital facts first.
 
         Facts are nuggets, key points or sub-questions, whichever were judged.
 
         Args:
-            run, topic: of these alone; None: of all.
+            run, topic: only this run, only this topic; None: all.
 
-        Raises: InputError for a run or topic that is not there.
+        Raises: InputError for an unknown run or topic.
 
         Example: result.missing("thin", "demo-bees")
         """
@@ -452,8 +452,8 @@ class Result(InTables, StoredResult):
         """Test the runs against each other, or compare this result with another.
 
         Args:
-            other: another result, folder or file; None: compare the runs of this one. With `run`
-                the name of a run.
+            other: another result, folder or file; None: compare the runs of this result. If `run`
+                is given, the name of a run.
             run: a second run, to compare with the run `other`.
             runs, measures: the names to compare; see `nuggetjudge.compare`.
             options: `way`, `kind`, `resamples`, `seed`, `level` of `nuggetjudge.compare`.
@@ -465,12 +465,12 @@ class Result(InTables, StoredResult):
         with InOneLine():
             if run is not None:
                 if runs or not isinstance(other, str):
-                    raise InputError("compare: wanted two runs by name, or runs=, once")
+                    raise InputError("compare: wanted two run names, or runs=, not both")
                 return compare(self, runs=(other, run), measures=measures, **options)
             if isinstance(other, str) and not Path(other).exists():
                 there = dict.fromkeys(row.run_id for row in self.scores)
                 if other in there:
-                    raise InputError(f"compare: {other} is one run; name the other one too")
+                    raise InputError(f"compare: {other} is one run; name the other run too")
                 what = f"neither a file or folder, nor a run here{did_you_mean(other, there)}"
                 raise InputError(f"{other}: {what}")
             return compare(self, other, runs=runs, measures=measures, **options)
@@ -495,7 +495,7 @@ class Result(InTables, StoredResult):
 
 
 def _open(path: Path) -> None:
-    """Show a page: as a link in a notebook, which may run on another machine, else in a browser."""
+    """Show a page: as a link in a notebook, which may run elsewhere, or else in a browser."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if hasattr(shell, "kernel"):

@@ -1,4 +1,4 @@
-"""Whether results are good enough: bounds and baselines, tested, in pytest and on the command line.
+"""Check results against bounds and baselines: in Python, in pytest and on the command line.
 
-A gate reads results and asks nobody. The command line imports it, and pytest as a plugin.
+A gate reads results and asks no model. The command line and pytest (as a plugin) import it.
 """

@@ -1,4 +1,4 @@
-"""`nuggetjudge.assert_judged`: gates as assertions, whose messages say where a change hurts."""
+"""`nuggetjudge.assert_judged`: gates as assertions; failures list the questions that got worse."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .checks import (
 
 
 def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
-    """Assert that results are judged, and what more is asked of them.
+    """Assert that results are judged; methods of the returned object assert more.
 
     Args:
         result: a result or its folder.
-        allow_missing: the share of judgements, in [0, 1], that may be missing, in a baseline too.
-            With some missing, means are compared at the worst that they could be.
+        allow_missing: the share of judgements, in [0, 1], that may be missing, also in a baseline.
+            Missing judgements count as worst in means.
 
-    Returns: what further assertions are made of.
-    Raises: AssertionError where more is missing or a limit ended the run, with reasons and
-        questions; InputError for anything but a results folder.
+    Returns: an object for further assertions.
+    Raises: AssertionError if more judgements are missing or a limit ended the run, with reasons
+        and questions; InputError if `result` is not a results folder.
 
     Example: assert_judged(result).not_worse_than("baseline").mean("V_strict") >= 0.4
     """
@@ -45,22 +45,22 @@ def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
 
 
 class Judged:
-    """Results of which enough is judged."""
+    """Results with enough judgements."""
 
     def __init__(self, result: Source, allow_missing: float) -> None:
-        self._stack = ExitStack()  # a stopped run's results, until this object goes
-        self._source = result  # an evaluation's temporary folder goes with its result
+        self._stack = ExitStack()  # the results of a stopped run exist as long as this object
+        self._source = result  # the temporary folder of an evaluation is deleted with its result
         self.result = Result(open_source(self._stack, result))
         self.named = self.result.folder if isinstance(result, Result) else Path(result)
         self._allow_missing = allow_missing
 
     def mean(self, measure: str, run: str | None = None) -> Mean:
-        """The mean of a measure over the questions, to be compared: `.mean("V") >= 0.4`.
+        """Return the mean of a measure over questions, for a comparison: `.mean("V") >= 0.4`.
 
         Args:
-            run: one run; None: each run must hold.
+            run: check one run; None: every run must pass.
 
-        Raises: InputError for a measure or run that is not there.
+        Raises: InputError for an unknown measure or run.
         """
         rows, where = self.result.scores, self.named
         check_known("measure", measure, list(dict.fromkeys(r.measure for r in rows)), where)
@@ -82,22 +82,23 @@ class Judged:
         measures: Sequence[str] | None = None,
         run: str | None = None,
     ) -> Judged:
-        """Assert that measures are at most `by` below those of a baseline, by question.
+        """Assert that measures are at most `by` below those of a baseline.
 
-        It holds where the lower end of the two-sided interval of the difference, as of
-        `nuggetjudge.compare`, is at least -by; so few questions do not suffice (6 at least at the
-        level .95), nor do others than the baseline has, which a warning names.
+        The assertion holds if the lower end of the two-sided interval of the mean difference by
+        question is at least -by; `nuggetjudge.compare` gives the same interval. It needs at least
+        6 questions at level .95. Questions that the baseline lacks do not count; a warning names
+        them.
 
         Args:
             baseline: a result or results folder, judged by the same judge.
-            by: in units of the measure, >= 0.
-            level: of the interval, in (0, 1).
-            measures: which; None: of each program what its leaderboard goes by.
-            run: one run; None: each that both have, or the only one of each.
+            by: a margin >= 0, in units of the measure.
+            level: the level of the interval, in (0, 1).
+            measures: the measures to compare; None: the main measure of each task.
+            run: compare this run; None: every run of both, or the only run of each.
 
-        Returns: itself, so that more can be asserted.
-        Raises: AssertionError with the questions that got worse, from what to what; InputError
-            for names that are not there.
+        Returns: the object itself, so that assertions can be chained.
+        Raises: AssertionError with the questions that got worse, and their values; InputError
+            for unknown names.
         """
         __tracebackhide__ = True
         before = Judged(baseline, self._allow_missing)
@@ -117,7 +118,7 @@ class Judged:
 
 
 class Mean:
-    """A mean that is asserted by comparing it: true, or an AssertionError that says why not."""
+    """A mean to compare with a bound: the result is True, or an AssertionError says why not."""
 
     __hash__ = None  # type: ignore[assignment]  # it is equal to nothing
 
@@ -141,7 +142,7 @@ class Mean:
         return self._holds("<", value)
 
     def __bool__(self) -> bool:
-        raise TypeError("a mean is neither true nor false: compare it, as .mean('V') >= 0.4")
+        raise TypeError("a mean is not a truth value; compare it, such as .mean('V') >= 0.4")
 
     def _holds(self, sign: str, value: Any) -> bool:
         __tracebackhide__ = True
@@ -150,10 +151,10 @@ class Mean:
 
 
 def _raise_failed(checks: Sequence[Check], named: Path, folder: Path | None = None) -> None:
-    """Raise AssertionError with what failed.
+    """Raise AssertionError with the failed checks.
 
     Args:
-        named: what to call the results. folder: where they are, if not there.
+        named: the name of the results in messages. folder: their path, if it differs.
     """
     __tracebackhide__ = True
     if not all(check.is_passed for check in checks):

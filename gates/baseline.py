@@ -1,4 +1,4 @@
-"""Non-inferiority: whether runs are not worse than in a baseline, question by question."""
+"""Non-inferiority tests: are runs not worse than in a baseline, question by question?"""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from ..records.rows import ScoreRow
 from ..views.numbers import format_bounds, format_given, format_share
 from .checks import ROUNDING, Check, Question, check_known, choose_measures
 
-_ANYWHERE = ("endpoint", "recording")  # of a model: the same one may answer elsewhere
+_ANYWHERE = (
+    "endpoint",
+    "recording",
+)  # settings of a model that may differ: the same model may be served elsewhere
 
 
 def find_differences(new: Path, baseline: Path, measure: str) -> list[str]:
-    """What differs in how a measure was made, each in a few words; [] where nothing is known to.
+    """List differences in how a measure was computed, a few words each; [] if none is known.
 
-    Judges with their versions, prompts and models, the settings of the programs that give the
-    measure, and the nuggets, where it counts those.
+    Compares judges (version, prompt, model), the settings of the tasks that give the measure, and
+    the nuggets if the measure counts them.
 
     Args:
         new, baseline: results folders.
@@ -55,7 +58,7 @@ def _gives(program: Program, measure: str, config: Any) -> bool:
 
 
 def _differing(now: Mapping[str, Any], then: Mapping[str, Any], names: Any) -> Iterator[str]:
-    """What differs below these names, of what both have, by its dotted name."""
+    """Yield the differing values of both sides, by dotted name."""
     for name in sorted(now.keys() & then.keys() & set(names)):
         yield from _below(name, now[name], then[name])
 
@@ -68,22 +71,22 @@ def _below(name: str, now: Any, then: Any) -> Iterator[str]:
         yield cell(f"{name} is {now}, was {then}", 200)
 
 
-SHOWN = 5  # questions that only one side has, in a note
+SHOWN = 5  # questions of only one side that a note lists
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One measure of a run on the questions that count on both sides.
+    """One measure of a run and of its baseline, by question.
 
-    What lacks judgements has the worst value that it could have now, the best it could have had
-    before.
+    With missing judgements, the new value is the worst possible, and the old value the best
+    possible.
 
     Attributes:
         after, before: (n_questions,) values; None: 0/0, or missing without a bound.
-        only_after, only_before: questions with a value on one side alone.
-        unbounded: those without a value for what was not judged.
+        only_after, only_before: questions with a value on only one side.
+        unbounded: questions with missing judgements and without a bound.
         n_unjudged: missing judgements behind all these values.
-        before_id: the baseline's run, where it has another name; "": the same.
+        before_id: the baseline's run if it has another name; "": the same name.
     """
 
     run_id: str
@@ -99,18 +102,18 @@ class Pair:
 
     @property
     def sign(self) -> int:
-        """-1 where less is better."""
+        """-1 if lower is better, else 1."""
         return -1 if meaning(self.measure).is_less_better else 1
 
     @property
     def both(self) -> list[tuple[str, float, float]]:
-        """Question, value before and after, of those that have both."""
+        """(question, value before, value after) of questions with both values."""
         rows = zip(self.topics, self.before, self.after, strict=True)
         return [(topic, a, b) for topic, a, b in rows if a is not None and b is not None]
 
     @property
     def notes(self) -> list[str]:
-        """What is compared with nothing."""
+        """Notes on questions that are not compared."""
         of_run = f"{cell(self.run_id)}: {cell(self.measure)}"
         return [
             f"{of_run} only in {where}, not compared: {_list_names(topics)}"
@@ -122,7 +125,7 @@ class Pair:
 def pair_runs(
     new: TopicScores, baseline: TopicScores, measure: str, run_id: str, before_id: str
 ) -> Pair:
-    """The values of a run, and those of the run that it is compared with."""
+    """Return the values of a run and of the run to compare it with."""
     is_more_better = not meaning(measure).is_less_better
     absent = None if new.is_of_answered(measure) else 0.0
     rows = new.rows[measure].get(run_id, {}), baseline.rows[measure].get(before_id, {})
@@ -157,12 +160,12 @@ def pair_runs(
 def match_runs(
     new: Collection[str], baseline: Collection[str], run: str | None, where: str
 ) -> list[tuple[str, str]]:
-    """The runs by their names on both sides: those in both, or the only one of each.
+    """Match runs of both sides by name; if each side has only one run, match these.
 
     Args:
-        run: one of the new results; the baseline's has the same name, or is its only one.
+        run: a run of the new results; the baseline's run has the same name or is the only one.
 
-    Raises: InputError where there are none.
+    Raises: InputError if no runs match.
     """
     if run is not None:
         check_known("run", run, new, where)
@@ -174,12 +177,12 @@ def match_runs(
     shared = [(name, name) for name in new if name in baseline]
     if not shared:
         there = ", and ".join(", ".join(names) or "none" for names in (new, baseline))
-        raise InputError(f"{where}: no run in both; there is {there}")
+        raise InputError(f"{where}: no run in both; runs: {there}")
     return shared
 
 
 def list_unmatched_runs(new: Collection[str], baseline: Collection[str]) -> list[str]:
-    """Notes of the runs that only one side has, where runs go by their names."""
+    """List notes on runs of only one side, if runs are matched by name."""
     if len(new) == len(baseline) == 1:
         return []
     sides = (new, baseline, "these"), (baseline, new, "the baseline")
@@ -206,7 +209,7 @@ BY = 0.02
 
 @dataclass(frozen=True)
 class BaselineChecks:
-    """What was found: a check a run and measure, and what is to be known beside them."""
+    """A check for each run and measure, and notes."""
 
     checks: Sequence[Check]
     notes: Sequence[str]
@@ -231,8 +234,8 @@ def check_not_worse(
     Args:
         new, baseline: results folders.
         by: >= 0, in units of the measure.
-        measures: None given: of each program what its leaderboard goes by.
-        run: None: every run that both have, or the only one of each.
+        measures: the measures to compare; empty: the main measure of each task.
+        run: the run to compare; None: every run of both, or the only run of each.
 
     Raises: InputError for an unknown run or measure, nothing to compare, a `by` below 0 or a level
         outside (0, 1).
@@ -246,19 +249,19 @@ def check_not_worse(
     for name in measures:
         check_known("measure", name, both, where)
         if not meaning(name).is_quality:
-            raise InputError(f"{name}: more of it is neither better nor worse; bound its mean")
+            raise InputError(f"{name}: has no better direction; bound its mean")
     checks: list[Check] = []
     notes = [] if measures or run is not None else _measures_gone(now.values, then.values)
     for measure in measures or choose_measures(both):
         runs = now.values[measure], then.values[measure]
         others = find_differences(new, baseline, measure)
         if run is not None and not measures and not any(run in of_run for of_run in runs):
-            continue  # as a run of answers has no measures of rankings
+            continue  # such as measures of rankings for a run of answers
         for run_id, before_id in match_runs(*runs, run, where):
             pair = pair_runs(now, then, measure, run_id, before_id)
             check = check_pair(pair, by, level)
             if others:
-                message = f"cannot be told, since it was not measured alike: {'; '.join(others)}"
+                message = f"inconclusive: measured differently: {'; '.join(others)}"
                 check = replace(
                     check,
                     is_passed=False,
@@ -276,13 +279,13 @@ def check_not_worse(
 
 
 def _measures_gone(new: Collection[str], baseline: Collection[str]) -> list[str]:
-    """A note of the main measures that only the baseline has."""
+    """Return a note on main measures that only the baseline has."""
     gone = [name for name in choose_measures(baseline) if name not in new]
     return [f"measures only in the baseline, not compared: {', '.join(gone)}"] if gone else []
 
 
 def check_pair(pair: Pair, by: float, level: float) -> Check:
-    """The check of one run and measure; see `check_not_worse`."""
+    """Check one run and measure; see `check_not_worse`."""
     values = zip(pair.after, pair.before, strict=True)
     differences = [math.nan if a is None or b is None else a - b for a, b in values]
     (test,) = compare_pairs([differences], level=level)
@@ -308,10 +311,10 @@ def check_pair(pair: Pair, by: float, level: float) -> Check:
 
 
 def count_needed_questions(level: float) -> int:
-    """How many questions it takes before their signs alone could be told from chance at `level`.
+    """Return the smallest number of questions that can give a significant difference at `level`.
 
-    With n of them the least p of the sign test, and of the randomisation test of `judge compare`,
-    is 2 / 2^n; fewer say nothing of other questions.
+    With n questions, the smallest p of the sign test and of the randomisation test of
+    `judge compare` is 2 / 2^n.
 
     >>> count_needed_questions(0.95), count_needed_questions(0.9)
     (6, 5)
@@ -321,7 +324,7 @@ def count_needed_questions(level: float) -> int:
 
 def _figures(pair: Pair, test: PairedTest) -> str:
     if test.difference.value is None:
-        return "no question that both have"
+        return "no common question"
     before, after = (
         sum(row[side] for row in pair.both) / test.n_topics  # type: ignore[misc]
         for side in (1, 2)
@@ -336,7 +339,7 @@ def _figures(pair: Pair, test: PairedTest) -> str:
 
 
 class _Failure(NamedTuple):
-    """Why a check does not pass: in the figures' line, and for the verdict."""
+    """The reason why a check did not pass: in the line of values, and in the verdict."""
 
     found: str
     sentence: str
@@ -348,23 +351,23 @@ def _name(pair: Pair) -> str:
 
 
 def _find_failure(pair: Pair, test: PairedTest, by: float, level: float) -> _Failure | None:
-    """Why it does not pass: worse, or not known to be no worse; None where it passes."""
+    """Return why a check does not pass: worse, or inconclusive; None if it passes."""
     name, margin = _name(pair), format_given(by)
     if pair.unbounded:
         topics = ", ".join(map(cell, pair.unbounded))
         return _Failure(
-            f"not judged, and without a bound: {topics}",
-            f"{name} has no bound where judgements are missing ({topics})",
+            f"missing judgements without a bound: {topics}",
+            f"{name} has no bound for missing judgements ({topics})",
         )
     estimate, n = test.difference, test.n_topics
     if n < (least := count_needed_questions(level)):
         return _Failure(
-            f"cannot be told from so few, wanted {least:,} or more at level {level:.4g}",
+            f"inconclusive: too few questions, wanted {least:,} or more at level {level:.4g}",
             f"{n:,} question{' is' if n == 1 else 's are'} too few to test {name}, "
             f"at least {least:,} are needed",
         )
     if estimate.value is None or estimate.low is None or estimate.high is None:
-        return _Failure("cannot be told", f"{name} has no interval")
+        return _Failure("inconclusive", f"{name} has no interval")
     ends = sorted((pair.sign * estimate.low, pair.sign * estimate.high))
     difference = pair.sign * estimate.value
     amount = format_share(estimate.value, signed=True)
@@ -376,13 +379,13 @@ def _find_failure(pair: Pair, test: PairedTest, by: float, level: float) -> _Fai
         return _Failure(f"worse by more than {by:g}", text, is_inconclusive=False)
     if difference <= -by:
         return _Failure(
-            f"seems worse by more than {by:g}, which so few questions leave open",
+            f"inconclusive: seems worse by more than {by:g}",
             f"{name} seems worse than the baseline by more than {margin}, but the interval "
             f"includes smaller losses: {amount}",
         )
     wanted = math.ceil(n * ((difference - ends[0]) / (difference + by)) ** 2)
-    what = f"may be worse by more than {by:g}; about {wanted:,} questions would tell"
+    what = f"inconclusive: could be worse by more than {by:g}; about {wanted:,} questions needed"
     return _Failure(
-        f"{what}, were they to differ like these",
+        f"{what} if they vary like these",
         f"{name} could be worse by more than {margin}. About {wanted:,} questions would be needed",
     )

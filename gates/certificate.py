@@ -1,6 +1,6 @@
-"""Certificates of judges: what a judge reached on people's labels, and for which judge it holds.
+"""Certificates of judges: the agreement that a judge reached with human labels.
 
-A certificate is a JSON file. It holds for one judge: its prompt, model, version and settings. It
+A certificate is a JSON file. It is valid for one judge: prompt, model, version and settings. It
 names the file of labels by its hash, and expires when that file changes.
 """
 
@@ -32,15 +32,15 @@ _SHOWN = 3  # differences that a message names
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a judge reached on people's labels.
+    """The agreement of a judge with human labels.
 
     Attributes:
-        judge: its name. identity: prompt, model, version and settings, as in a manifest, or as they
-            were given.
-        requirements: `figure`, `least`, `value`, `low`, `high` and `n` of each.
-        labels: `file` (from the certificate's folder), `sha256`, `n` with both labels, `n_uses` and
-            `n_judges`: how often certificates were asked of them, and of how many judges.
-        settings: how labels were read (scale, cut, what intervals go by, their level).
+        judge: its name. identity: its prompt, model, version and settings, from a manifest or as
+            given.
+        requirements: for each requirement `figure`, `least`, `value`, `low`, `high` and `n`.
+        labels: `file` (relative to the certificate's folder), `sha256`, `n` items with both labels,
+            `n_uses` (certificates made with this file) and `n_judges` (judges among them).
+        settings: how labels were read: scale, cut, sampling unit and level of intervals.
         issued: the time, in UTC.
     """
 
@@ -54,7 +54,7 @@ class Certificate:
 
     @property
     def is_passed(self) -> bool:
-        """Whether every lower end reaches what was required."""
+        """Whether every lower end of an interval reaches its requirement."""
         return bool(self.requirements) and not any(map(_misses, self.requirements))
 
 
@@ -64,12 +64,12 @@ def _misses(requirement: Mapping[str, Any]) -> bool:
 
 
 def hash_identity(identity: Mapping[str, Any]) -> str:
-    """SHA-256 of a judge's identity, whatever the order of its fields."""
+    """Return the SHA-256 of a judge's identity; the order of fields does not matter."""
     return hashlib.sha256(orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def write_certificate(certificate: Certificate) -> None:
-    """Write it to its path, replacing an older one. Raises: InputError if it cannot be written."""
+    """Write a certificate to its path; replace an older file. Raises: InputError if it fails."""
     row = {
         "format": FORMAT,
         "is_passed": certificate.is_passed,
@@ -85,7 +85,7 @@ def write_certificate(certificate: Certificate) -> None:
 
 
 def read_certificate(path: Path) -> Certificate:
-    """Read a certificate. Raises: InputError if it is none, or one that was edited."""
+    """Read a certificate. Raises: InputError if the file is not a certificate or was edited."""
     try:
         row = orjson.loads(path.read_bytes())
     except OSError as error:
@@ -104,30 +104,31 @@ def read_certificate(path: Path) -> Certificate:
         is_whole = is_whole and row["is_passed"] is certificate.is_passed
         is_whole = is_whole and {"file", "sha256"} <= certificate.labels.keys()
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: {shorten(repr(error))}: not whole; {how}") from None
+        raise InputError(
+            f"{path}: incomplete certificate ({shorten(repr(error))}); {how}"
+        ) from None
     if not is_whole:
-        raise InputError(f"{path}: was edited since it was written; {how}")
+        raise InputError(f"{path}: was edited after it was written; {how}")
     return certificate
 
 
 def check_certificates(
     folder: Path, certificates: Sequence[Certificate], measures: Collection[str] = ()
 ) -> list[Check]:
-    """Hold certificates against the judges of a results folder.
+    """Check that the judges of a results folder have valid certificates.
 
     Args:
-        measures: those that are checked, whose judges need one; (): all.
+        measures: the checked measures; their judges need a certificate. (): all measures.
 
-    Returns: a check for each judge whose labels the results rest on: passed with a certificate that
-        was issued to this very judge, whose requirements were met, and whose labels have not
-        changed.
+    Returns: a check for each judge that labelled the results. It passes with a certificate for
+        exactly this judge, with all requirements met and unchanged labels.
     """
     judges = find_labelling_judges(folder)
     by_judge = {certificate.judge: certificate for certificate in certificates}
     for name, certificate in by_judge.items():
         if name not in judges:
             there = ", ".join(judges) or "none"
-            raise InputError(f"{certificate.path}: of judge {name!r}; {folder} has {there}")
+            raise InputError(f"{certificate.path}: for judge {name!r}; {folder} has {there}")
     needed = find_labelling_judges(folder, measures).keys() | by_judge.keys()
     return [
         _check(name, identity, by_judge.get(name))
@@ -139,12 +140,12 @@ def check_certificates(
 def find_labelling_judges(
     folder: Path, measures: Collection[str] = ()
 ) -> dict[str, Mapping[str, Any]]:
-    """The judges whose labels the results of a folder rest on, with their identities.
+    """Return the judges whose labels the scores of a folder use, with their identities.
 
-    Judges that only make something, such as nuggets, are not among them, unless there is no other.
+    Judges that only make something, such as nuggets, are included only if there is no other judge.
 
     Args:
-        measures: the judges of the tasks that give these alone; (): of all tasks.
+        measures: only judges of the tasks with these measures; (): of all tasks.
     """
     manifest = read_manifest(folder)
     judges: dict[str, Mapping[str, Any]] = manifest.get("judges", {})
@@ -161,7 +162,7 @@ def find_labelling_judges(
 def _check(name: str, identity: Mapping[str, Any], certificate: Certificate | None) -> Check:
     wanted = f"certificate of {name}"
     if certificate is None:
-        why = f"the judge {name} has no certificate (--certificate FILE)"
+        why = f"judge {name} has no certificate; add --certificate FILE"
         return Check("", MEASURE, wanted, False, why, sentence=why)
     why = _why_invalid(name, identity, certificate)
     figures = ", ".join(
@@ -173,12 +174,12 @@ def _check(name: str, identity: Mapping[str, Any], certificate: Certificate | No
 
 
 def _why_invalid(name: str, identity: Mapping[str, Any], certificate: Certificate) -> str:
-    """Why a certificate does not hold for a judge; "": it does."""
+    """Return why a certificate is not valid for a judge; "" if it is valid."""
     if hash_identity(identity) != hash_identity(certificate.identity):
         changes = list(_differences(certificate.identity, identity))
         more = f" and {len(changes) - _SHOWN} more" * (len(changes) > _SHOWN)
         what = f"{', '.join(changes[:_SHOWN])}{more}"
-        return f"the certificate is of another judge {name}: {what}; certify this one"
+        return f"the certificate is for another judge {name}: {what}; certify this judge"
     for each in certificate.requirements:
         if _misses(each):
             low, least = format_share(each.get("low")), format_given(each["least"])
@@ -193,7 +194,7 @@ def _why_invalid(name: str, identity: Mapping[str, Any], certificate: Certificat
 def _differences(
     one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[str]:
-    """The fields that differ, as `model.temperature 0.0 -> 0.5`."""
+    """Yield fields that differ, as `model.temperature 0.0 -> 0.5`."""
     for name in dict.fromkeys((*one, *other)):
         before, after = one.get(name), other.get(name)
         if isinstance(before, Mapping) and isinstance(after, Mapping):

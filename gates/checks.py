@@ -24,9 +24,9 @@ from ..records.reading.problems import InputError, Problems, cell, did_you_mean,
 from ..records.rows import ScoreRow
 from ..views.numbers import format_given, format_share
 
-TEXT_CHARS = 60  # of a question, in messages
-SHOWN_QUESTIONS = 10  # of a check, in messages
-ROUNDING = 1e-9  # a mean of decimals that misses its bound by less does not miss it
+TEXT_CHARS = 60  # characters of a question in messages
+SHOWN_QUESTIONS = 10  # questions of a check in messages
+ROUNDING = 1e-9  # tolerance for rounding errors in the mean of decimals
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Question:
     """A question that counts against a check.
 
     Attributes:
-        before, after: its value in the baseline and in what is checked; None: none there.
-        why: what is not judged of it, as "timeout 2"; "" if all is.
-        text: what was asked, where that is known.
+        before, after: its value in the baseline and in the new results; None: no value.
+        why: its missing judgements, such as "timeout 2"; "" if all were judged.
+        text: the text of the question, if it is known.
     """
 
     topic_id: str
@@ -54,21 +54,21 @@ class Question:
 
     @property
     def change(self) -> float | None:
-        """After less before."""
+        """After minus before."""
         return None if self.before is None or self.after is None else self.after - self.before
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at and what was found.
+    """A check and its result.
 
     Attributes:
-        run_id: "": all runs, as of what is not judged.
-        wanted: in a few words, as "V_strict >= 0.4"; with the run it names the check.
-        found: the figures, in one line.
-        value, low, high: a mean with its bounds for the unjudged; a difference with its interval.
-        n: questions behind it. n_unjudged: judgements that are missing behind it.
-        questions: those it lies with where it failed, the worst first.
+        run_id: the run; "": all runs.
+        wanted: a few words such as "V_strict >= 0.4"; run and `wanted` name the check.
+        found: the values, in one line.
+        value, low, high: a mean with bounds for missing judgements; a difference with its interval.
+        n: questions behind the value. n_unjudged: missing judgements behind it.
+        questions: the questions that caused a failure, worst first.
         sentence: why it did not pass, for the verdict, without a full stop.
         is_inconclusive: whether it did not pass for lack of data.
     """
@@ -89,7 +89,7 @@ class Check:
 
     @property
     def outcome(self) -> str:
-        """In one word."""
+        """The outcome in one word."""
         if self.is_passed:
             return "passed"
         return "inconclusive" if self.is_inconclusive else "failed"
@@ -101,12 +101,12 @@ class Check:
 
     @property
     def name(self) -> str:
-        """The run, if it is of one, and what was wanted."""
+        """The run, if the check is about one run, and what was wanted."""
         return f"{cell(self.run_id)}: {cell(self.wanted)}" if self.run_id else cell(self.wanted)
 
 
 def add_texts(checks: Sequence[Check], folder: Path) -> list[Check]:
-    """The checks, with the texts of the questions that messages name."""
+    """Return the checks with the texts of questions for messages."""
     texts = AnswerTexts(folder, Problems(), is_whole=False)
     return [
         replace(
@@ -123,7 +123,7 @@ def add_texts(checks: Sequence[Check], folder: Path) -> list[Check]:
 
 
 def format_failure(check: Check, folder: Path) -> str:
-    """What a person needs to know of a check that failed, with what to type next."""
+    """Describe a failed check for people, with the command to run next."""
     lines = [check.name, f"  {check.found}"]
     lines += [f"    {question}" for question in check.questions[:SHOWN_QUESTIONS]]
     if (more := len(check.questions) - SHOWN_QUESTIONS) > 0:
@@ -134,30 +134,30 @@ def format_failure(check: Check, folder: Path) -> str:
 
 
 def get_show_command(check: Check, folder: Path) -> str:
-    """The command that shows the first of its questions."""
+    """Return the command that shows the first question of a check."""
     named = "DIR" if _is_temporary(folder) else str(folder)
     words = ("judge", "show", named, check.run_id, check.questions[0].topic_id)
     command = " ".join(shlex.quote(cell(word)) for word in words)
-    return f"out=DIR keeps the results: {command}" if named == "DIR" else command
+    return f"keep the results with out=DIR, then: {command}" if named == "DIR" else command
 
 
 def format_failures(checks: Iterable[Check], folder: Path) -> str:
-    """Of those that failed."""
+    """Describe the failed checks."""
     return "\n".join(format_failure(check, folder) for check in checks if not check.is_passed)
 
 
 def _is_temporary(folder: Path) -> bool:
-    """Whether it goes with the result, as that of `nuggetjudge.evaluate` without `out`."""
+    """Return whether the folder is deleted with its result, as without `out`."""
     home = Path(tempfile.gettempdir())
     return folder.parent.parent == home and folder.parent.name.startswith("nuggetjudge-")
 
 
 def check_judged(result: Result, allow_missing: float = 0.0, of: str = "") -> Check:
-    """Check that no more than this share of the judgements is missing, and nothing ended it early.
+    """Check that at most this share of judgements is missing, and that no limit ended the run.
 
     Args:
-        allow_missing: in [0, 1]; what is missing counts as worst in every other check.
-        of: put before the message, as "baseline".
+        allow_missing: in [0, 1]; missing judgements count as worst in all other checks.
+        of: a word before "judgements" in the message, such as "baseline".
     """
     share: float = result.manifest["share_missing"]
     limit: str | None = result.manifest["limit_reached"]
@@ -205,10 +205,10 @@ _HOLDS: dict[str, Callable[[float, float], bool]] = {">=": ge, ">": gt, "<=": le
 
 @dataclass(frozen=True)
 class Bound:
-    """What a mean must reach, or must not pass.
+    """A lower or upper bound of a mean.
 
     Attributes:
-        run_id: None: every run.
+        run_id: the run; None: every run.
         sign: >=, >, <= or <.
         spelled: as the user gave it, for messages.
     """
@@ -221,18 +221,18 @@ class Bound:
 
     @property
     def wanted(self) -> str:
-        """As a formula."""
+        """The bound as a formula."""
         return f"{self.measure} {self.sign} {self.value:g}"
 
 
 def read_bounds(texts: Sequence[str], option: str, sign: str = ">=") -> list[Bound]:
-    """`[RUN:]MEASURE=VALUE`, repeated, as bounds.
+    """Read repeated `[RUN:]MEASURE=VALUE` as bounds.
 
     Raises: InputError for another form.
     """
     bounds = []
     for text in texts:
-        name, _, value = text.rpartition("=")  # a measure may have one too, as P(rel=2)@10
+        name, _, value = text.rpartition("=")  # a measure may contain one too, such as P(rel=2)@10
         run_id, _, measure = name.rpartition(":")
         try:
             at = float(value)
@@ -248,18 +248,18 @@ def read_bounds(texts: Sequence[str], option: str, sign: str = ">=") -> list[Bou
 def check_bound(
     rows: Sequence[ScoreRow], bound: Bound, answer_runs: Iterable[str] = (), run: str | None = None
 ) -> list[Check]:
-    """Check the mean of each run that the bound is for.
+    """Check the mean of each run against a bound.
 
-    With judgements missing the mean's own bound is compared: what is missing counts as worst.
+    Missing judgements count as worst: the check compares the lower (or upper) bound of the mean.
 
     Args:
-        rows: of scores.jsonl, questions and means.
-        answer_runs: the runs that were judged; one without any scores fails.
-        run: check this run alone, where the bound names none.
+        rows: rows of scores.jsonl: questions and means.
+        answer_runs: the judged runs; a run without scores fails.
+        run: check only this run, if the bound names no run.
 
-    Returns: one a run, at least one: a run without a mean of the measure fails.
+    Returns: a check for each run, at least one. A run without a mean of the measure fails.
     """
-    measures: dict[str, list[str]] = {name: [] for name in answer_runs}  # of each run
+    measures: dict[str, list[str]] = {name: [] for name in answer_runs}  # measures of each run
     for row in rows:
         if row.run_id not in ORACLES:
             measures.setdefault(row.run_id, []).append(row.measure)
@@ -297,15 +297,17 @@ def _check(rows: Sequence[ScoreRow], bound: Bound, run: str, measures: Iterable[
 
 
 def _without_mean(measure: str, run: str, measures: Iterable[str]) -> str:
-    """Why there is nothing to compare, and what to do."""
+    """Return why there is no mean to compare, and what to do."""
     names = list(dict.fromkeys(measures))
     if not run:
         return f"no run has {cell(measure)}"
     if not names:
-        return f"{cell(run)} has no scores; `judge run` writes them again, and asks nothing twice"
+        return (
+            f"{cell(run)} has no scores; run `judge run` again to write them, without new requests"
+        )
     if measure in names:
         what = f"{cell(run)} has no mean of {cell(measure)}"
-        return f"{what}; `judge run` writes it again, and asks nothing twice"
+        return f"{what}; run `judge run` again to write it, without new requests"
     return f"{cell(run)} has no {cell(measure)}; it has {', '.join(map(cell, names))}"
 
 
@@ -316,7 +318,7 @@ def _holds(value: float, bound: Bound) -> bool:
 
 
 def _worst(row: ScoreRow, is_least: bool) -> float | None:
-    """The value, or with judgements missing what it is at worst; None: not known."""
+    """Return the value, or with missing judgements its worst possible value; None: unknown."""
     if not row.n_unjudged:
         return row.value
     return row.low if is_least else row.high
@@ -345,7 +347,7 @@ def _sentence(mean: ScoreRow, worst: float | None, bound: Bound) -> str:
 
 
 def _digits(value: float | None, bound: Bound) -> str:
-    """Three digits; more where it would look equal to its bound."""
+    """Format with three digits; more if the value would look equal to its bound."""
     if value is None:
         return "not defined"
     text = format_share(value)
@@ -353,7 +355,7 @@ def _digits(value: float | None, bound: Bound) -> str:
 
 
 def _questions(rows: Sequence[ScoreRow], bound: Bound, is_least: bool) -> list[Question]:
-    """Those that miss the bound by themselves, the furthest first, then those without a value."""
+    """List questions that miss the bound, worst first, then questions without a value."""
     misses = []
     for row in rows:
         at = _worst(row, is_least)
@@ -368,30 +370,30 @@ def _questions(rows: Sequence[ScoreRow], bound: Bound, is_least: bool) -> list[Q
 
 
 def choose_measures(present: Collection[str]) -> list[str]:
-    """What a change is checked by where nobody says: of each program what leaderboards go by."""
+    """Return the default measures of a check: the main measure of each task."""
     groups = [group for _, group in group_measures(set(present))]
     chosen = [[m for m in group if m in PRIMARY] or group[:1] for group in groups]
     return [name for group in chosen for name in group if meaning(name).is_quality]
 
 
 def list_runs(rows: Sequence[ScoreRow]) -> list[str]:
-    """The runs that have scores; the oracles of coverage are none."""
+    """List the runs with scores, without the oracles of coverage."""
     return list(dict.fromkeys(row.run_id for row in rows if row.run_id not in ORACLES))
 
 
 def check_known(what: str, name: str, known: Collection[str], where: object) -> None:
-    """Raise InputError for a name that is not known, with the one it may have been meant as."""
+    """Raise InputError for an unknown name; suggest a similar one."""
     if name not in known:
         there = (", ".join(known) or "none") + did_you_mean(name, known)
-        raise InputError(f"{where}: no {what} {name!r}; there is {there}")
+        raise InputError(f"{where}: no {what} {name!r}; known: {there}")
 
 
 def check_beforehand(bounds: Sequence[Bound], config: Config) -> None:
-    """Hold bounds against what a run with this config will score, before anything is asked.
+    """Check the names in bounds before a run with this config asks anything.
 
-    Raises: InputError for a measure that none of its programs gives, or a run that is not there.
-        Where programs of other packages do not say what they give, or the config makes its runs
-        itself, such a name is found out at the end.
+    Raises: InputError for a measure that no task of the config gives, or an unknown run. If a
+        task of another package does not list its measures, or the config makes its runs, unknown
+        names are found only at the end.
     """
     check_measures_beforehand([(bound.measure, bound.spelled) for bound in bounds], config)
     if any(bound.run_id for bound in bounds) and not config.has_pipelines:
@@ -403,10 +405,10 @@ def check_beforehand(bounds: Sequence[Bound], config: Config) -> None:
 
 
 def check_measures_beforehand(named: Sequence[tuple[str, str]], config: Config) -> None:
-    """Hold measures, each with the text that named it, against what the config's programs give.
+    """Check the names of measures, each with its text for messages, against the config's tasks.
 
-    Raises: InputError for one that none gives, with the nearest name; nothing where a program of
-        another package does not say what it gives.
+    Raises: InputError for an unknown measure, with the nearest name. Nothing is checked if a task
+        of another package does not list its measures.
     """
     by_program = [program.measures(config) for program in choose_programs(config)]
     measures = [name for names in by_program for name in names or ()]

@@ -1,7 +1,7 @@
-"""The pytest plugin: a fixture `judge` for tests that evaluate a system, and its options.
+"""The pytest plugin: the fixture `judge` for tests that evaluate a system, and its options.
 
-Every start of pytest loads it where this package is installed, so that it imports nothing of ours
-until a test asks for the fixture.
+pytest loads this file at every start, so it imports the package only when a test uses the
+fixture.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 _MODEL, _OUT = "judge_model", "judge_out"
 _API_BASE, _CONFIG = "judge_api_base", "judge_config"
-_OF_INPUT = {"InputError", "EndpointUnusable"}  # need no traceback: they say what is wrong
+_OF_INPUT = {"InputError", "EndpointUnusable"}  # errors whose message is enough without a traceback
 _USED: pytest.StashKey[Counter[str]] = pytest.StashKey()
 _WARNED: pytest.StashKey[bool] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """See pytest."""
-    group = parser.getgroup("nuggetjudge", "LLM judges of what a system answers")
-    what = "who judges in the fixture `judge`, as of `judge run --model`"
+    group = parser.getgroup("nuggetjudge", "LLM judges for answers of a system")
+    what = "model of the fixture `judge`, as in `judge run --model`"
     group.addoption("--judge-model", metavar="NAME", help=what)
     parser.addini(_MODEL, what)
-    what = "where that model is served, ends in /v1"
+    what = "URL of the model's server, ending in /v1"
     group.addoption("--judge-api-base", metavar="URL", help=what)
     parser.addini(_API_BASE, what)
-    what = "a config file as of `judge run`: models, judges, run and so on"
+    what = "a config file as for `judge run`: models, judges, run and so on"
     group.addoption("--judge-config", metavar="FILE", help=what)
     parser.addini(_CONFIG, what)
-    what = "a folder for results of the fixture `judge`: judged again is only what changed"
+    what = "a folder to keep results of the fixture `judge`; only changes are judged again"
     group.addoption("--judge-out", metavar="DIR", help=what)
     parser.addini(_OUT, what)
 
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """See pytest; an error of input is one line, with the line of the test that met it."""
+    """Report an input error in one line, with the line of the test. See pytest."""
     report = yield
     if (raised := call.excinfo) is None or not _is_of_input(raised.type):
         return report
@@ -65,10 +65,10 @@ def _is_of_input(kind: type[BaseException]) -> bool:
 def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
     """`judge(samples, program=None, **settings)`: `nuggetjudge.evaluate` with pytest's options.
 
-    The model is --judge-model or the ini's judge_model, served at --judge-api-base; the other
-    settings are those of the file --judge-config. With --judge-out DIR or judge_out the results
-    are in DIR/TEST, of a second call in DIR/TEST-2, and stay there: what did not change is not
-    asked again. Arguments of the call come first.
+    The model is --judge-model or judge_model of the ini file, served at --judge-api-base. Other
+    settings come from the file --judge-config. With --judge-out DIR or judge_out, results are
+    kept in DIR/TEST, those of a second call in DIR/TEST-2; unchanged items are not asked again.
+    Arguments of the call override the options.
     """
 
     def evaluate(samples: Any, program: Any = None, **settings: Any) -> Result:
@@ -85,7 +85,9 @@ def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
                 settings.setdefault("api_base", url)
         if "out" not in settings and (folder := _option(request.config, _OUT)) is not None:
             settings["out"] = _folder(request, Path(request.config.rootpath, folder))
-            settings.setdefault("force", True)  # the folder is this test's, whatever it asks now
+            settings.setdefault(
+                "force", True
+            )  # the folder belongs to this test, even if its samples changed
             settings.setdefault("name", name_system(settings.get("answer")))  # as without it
         return of_samples(samples, program, **settings)
 
@@ -93,13 +95,13 @@ def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
 
 
 def _option(config: pytest.Config, name: str) -> str | None:
-    """From the command line, else the ini file."""
+    """Return an option from the command line, or else from the ini file."""
     value: str | None = config.getoption(name) or config.getini(name)
     return value or None
 
 
 def _folder(request: pytest.FixtureRequest, parent: Path) -> Path:
-    """A folder of this test's own, by its name; each call in a test has another."""
+    """Return the folder of this test, by its name; each call in a test has its own."""
     name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.removesuffix("]")).strip("_.")
     used = request.config.stash.setdefault(_USED, Counter())
     used[name] += 1
@@ -109,5 +111,7 @@ def _folder(request: pytest.FixtureRequest, parent: Path) -> Path:
 def _warn_once(config: pytest.Config) -> None:
     if not config.stash.get(_WARNED, False):
         config.stash[_WARNED] = True
-        what = "no model named (--judge-model): the lexical judge answers (word overlap, no LLM)"
+        what = (
+            "No model named: the lexical judge answers (word overlap, no LLM). Add --judge-model."
+        )
         warnings.warn(what, UserWarning, stacklevel=3)

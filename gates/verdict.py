@@ -36,15 +36,15 @@ from .checks import (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checks found.
+    """The result of all checks.
 
     Attributes:
-        folder: the results, as they were named.
+        folder: the results, as the user named them.
         is_judged: whether enough was judged for the other checks to count.
-        checks: all, those of what is not judged first.
-        notes: what no check says, as questions that the baseline lacks, or systems that saw the
-            judge.
-        is_advisory: whether nothing is to follow from it, as a judge has no valid certificate.
+        checks: all checks; those of missing judgements come first.
+        notes: notes beside the checks, such as questions that the baseline lacks, or systems that
+            saw the judge.
+        is_advisory: whether the verdict is only shown, because a judge has no valid certificate.
     """
 
     folder: Path
@@ -60,15 +60,15 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """What was decided, and by which check."""
+        """The decision, and the check that caused it."""
         failed = [check for check in self.checks if not check.is_passed]
         if self.is_advisory:
             others = [check for check in failed if check.measure != MEASURE]
             without = replace(self, checks=others, is_advisory=False) if others else None
             why = next(check.sentence for check in failed if check.measure == MEASURE)
-            return f"advisory only, as {why}. {without.sentence if without else ''}".rstrip()
+            return f"advisory only: {why}. {without.sentence if without else ''}".rstrip()
         if not failed:
-            return f"passed: {len(self.checks):,} of {len(self.checks):,} checks hold."
+            return f"passed: {len(self.checks):,} of {len(self.checks):,} checks."
         first = min(failed, key=lambda check: self.is_judged and check.is_inconclusive)
         outcome = first.outcome if self.is_judged else "inconclusive"
         n = len(failed) - 1
@@ -76,7 +76,7 @@ class Verdict:
         return f"{outcome}: {first.sentence or first.found}.{more}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return the verdict as a dict for JSON."""
         checks = [asdict(check) | {"name": check.name} for check in self.checks]
         for check in checks:
             del check["sentence"], check["is_inconclusive"]
@@ -108,15 +108,16 @@ def make_verdict(
 
     Args:
         results, baseline: results folders.
-        bounds: on means.
-        named: what to call `results` in messages.
-        measures: which are compared with the baseline.
-        run: one run; None: every run.
-        by, level: see `check_not_worse`. allow_missing: see `check_judged`, of both folders.
-        certificates: of the judges, each of which needs one then; see `check_certificates`.
-        is_advisory: a judge without a valid certificate makes the verdict advisory.
+        bounds: bounds of means.
+        named: the name of `results` in messages.
+        measures: the measures to compare with the baseline.
+        run: check only this run; None: every run.
+        by, level: see `check_not_worse`. allow_missing: see `check_judged`; for both folders.
+        certificates: certificates of the judges; if any is given, each judge needs one. See
+            `check_certificates`.
+        is_advisory: make the verdict advisory if a judge has no valid certificate.
 
-    Raises: InputError for runs and measures that are not there.
+        Raises: InputError for unknown runs and measures.
     """
     named = named or results
     result = Result(results)
@@ -151,12 +152,12 @@ _STYLES = {"failed": Style.UNJUDGED, "inconclusive": Style.WARNING}
 
 
 def make_verdict_view(verdict: Verdict) -> View:
-    """What was decided, and a row a check."""
+    """Return the decision, and a row for each check."""
     return View(verdict.sentence, [make_checks_table(verdict.checks)])
 
 
 def make_checks_table(checks: Sequence[Check]) -> Table:
-    """A row a check: what it wanted and what it found; columns without any value are left out."""
+    """Make a table with a row for each check: wanted and found; empty columns are left out."""
     columns = [
         Column("outcome", Kind.NAME, ""),
         Column("run", Kind.NAME),
@@ -187,7 +188,7 @@ def _cells(check: Check) -> list[Cell]:
 
 
 def make_questions_table(questions: Sequence[Question], shown: int) -> Table:
-    """A row a question that counts against a check, with its value before and now."""
+    """Make a table with a row for each question that counts against a check."""
     columns = [
         Column("question", Kind.TEXT),
         Column("before", Kind.SHARE),
@@ -202,12 +203,12 @@ def make_questions_table(questions: Sequence[Question], shown: int) -> Table:
     return Table("", columns, rows, notes=[f"... and {more:,} more"] * (more > 0))
 
 
-_MENTION = re.compile(r"(?<!\w)@")  # which would call somebody of that name
-SHOWN_CHECKS = 20  # that failed, with their questions
+_MENTION = re.compile(r"(?<!\w)@")  # an @ would notify a GitHub user
+SHOWN_CHECKS = 20  # failed checks with their questions
 
 
 def format_summary(verdict: Verdict) -> str:
-    """What was decided, a table of all checks, and the questions behind those that failed."""
+    """Format the decision, a table of all checks, and the questions of failed checks."""
     failed = [check for check in verdict.checks if not check.is_passed]
     lines = [
         f"### judge gate {_text(verdict.sentence)}",
@@ -233,7 +234,7 @@ def _table(table: Table) -> str:
 
 
 def _text(text: str) -> str:
-    """Nothing in it is Markdown or HTML."""
+    """Escape Markdown and HTML."""
     plain = _MENTION.sub("@\u200b", cell(text))
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#!~" else c for c in plain)
 
@@ -242,7 +243,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def format_junit(verdict: Verdict) -> bytes:
-    """One suite: failures where a check failed, errors where too little was judged to check."""
+    """Format one test suite: failed checks are failures; missing judgements are errors."""
     failed = [check for check in verdict.checks if not check.is_passed]
     n_errors = sum(not check.measure for check in failed)
     counts = {"tests": len(verdict.checks), "failures": len(failed) - n_errors, "errors": n_errors}

@@ -1,4 +1,4 @@
-"""Files under a wrong option: what each of them is, and which option takes it."""
+"""Recognise files given to a wrong option, and name the right option."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..records.tables import find_binary_kind
 from .config.base import load_inputs
 from .config.sections import DataConfig
 
-# What each kind of file is called, and the options that take it, the usual one first.
+# The name of each kind of file, and its options, the usual option first.
 _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "topics": ("topics", ("topics",)),
     "answers": ("answers of systems", ("runs",)),
@@ -29,7 +29,7 @@ _KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "questions": ("sub-questions", ("questions", "topics")),
     "ratings": ("ratings of sub-questions", ("ratings",)),
     "reports": ("reference reports", ("reference",)),
-    "labels": ("labels of people", ("items",)),
+    "labels": ("human labels", ("items",)),
     "scores": ("scores", ()),
 }
 _UNCHECKED = ("index", "items")  # a folder, and a table of any layout
@@ -47,7 +47,7 @@ T = TypeVar("T")
 def name_other_option(
     load: Callable[Concatenate[DataConfig, P], T],
 ) -> Callable[Concatenate[DataConfig, P], T]:
-    """Have a function that reads the files of a config raise `check_kinds` where it fails."""
+    """Wrap a function that reads the files of a config: if it fails, call `check_kinds`."""
 
     @wraps(load)
     def run(data: DataConfig, *args: P.args, **named: P.kwargs) -> T:
@@ -61,9 +61,9 @@ def name_other_option(
 
 
 def check_kinds(data: DataConfig) -> None:
-    """Raise InputError for the first file that another option takes; for data that failed to load.
+    """Raise InputError for the first file that belongs to another option, after a failed load.
 
-    A file of a kind that is not known, or that its own option may take, passes.
+    Files of an unknown kind, or of a kind that the option may take, pass.
     """
     for name, path in _list_files(data):
         option = _option(name)
@@ -79,9 +79,9 @@ def check_kinds(data: DataConfig) -> None:
             called = "judgements"
         if called and name not in takes:
             there = [_option(each) for each in takes]
-            instead = f"name it with {there[0]}" if there else "it is a result, not an input"
+            instead = f"name it with {there[0]}" if there else "this is a result, not an input"
             instead = _INSTEAD.get(kind, instead)
-            raise InputError(f"{option} {path}: holds {called}; {instead}")
+            raise InputError(f"{option} {path}: contains {called}; {instead}")
 
 
 def _option(name: str) -> str:
@@ -95,8 +95,8 @@ def _find_binary(path: Path) -> str | None:
 
 
 def _list_files(data: DataConfig) -> Iterator[tuple[str, Path]]:
-    """The files of a config, each with the name of its setting; those of patterns too."""
-    # Only its package knows what the files of an Input hold.
+    """Yield the files of a config, also those behind patterns, each with its setting."""
+    # Only its package knows the content of an Input's files.
     unchecked = {*_UNCHECKED, *load_inputs()}
     for name in type(data).model_fields:
         value = getattr(data, name)

@@ -1,4 +1,4 @@
-"""A stopped run, or a folder that a package knows, read as a results folder."""
+"""Read a stopped run, or a folder that a package recognises, as a results folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .engine.manifest import read_manifest
 from .engine.results import MANIFEST, pretty
 from .engine.spending import SPEND
 
-FOLDERS = "nuggetjudge.folders"  # of entry points: NAME = "module:function", a FindFolder
+FOLDERS = "nuggetjudge.folders"  # entry points: NAME = "module:function", a FindFolder
 
 
 class OtherFolder(NamedTuple):
@@ -27,7 +27,7 @@ class OtherFolder(NamedTuple):
 
     Attributes:
         judged_files: the files with judgements.
-        write_results: writes a results folder at a path, and returns what was left out or doubted.
+        write_results: writes a results folder to a path, and returns the problems of the files.
             Raises InputError for a broken file, with its line.
     """
 
@@ -36,16 +36,16 @@ class OtherFolder(NamedTuple):
     write_results: Callable[[Path], Problems]
 
 
-FindFolder = Callable[[Path], OtherFolder | None]  # None: the folder is of no tool that it knows
+FindFolder = Callable[[Path], OtherFolder | None]  # None: an unknown folder
 
 
 class Opened(NamedTuple):
     """A folder with results, or any other path.
 
     Attributes:
-        is_partial: they are of a run that was stopped.
-        is_of: the files of another tool that they were made of; "": none.
-        problems: what was left out or doubted when those were read.
+        is_partial: whether the results are those of a stopped run.
+        is_of: the files of another tool that were read; "": none.
+        problems: problems found in these files.
     """
 
     path: Path
@@ -56,14 +56,14 @@ class Opened(NamedTuple):
 
 @contextmanager
 def results_at(path: Path) -> Iterator[Opened]:
-    """A folder with results: of a finished run, of a stopped one, or of another tool's files.
+    """Open the results of a finished run, of a stopped run, or of another tool.
 
-    What another tool judged, if an installed package knows its layout, is written in our layouts
-    into a temporary folder, and so is what a stopped run had judged; both go with this context.
-    Any other path is given as it is.
+    Judgements of a stopped run, or of another tool that an installed package recognises, are
+    written to a temporary folder in our layouts. It is deleted at the end of the context. Any
+    other path is returned unchanged.
 
-    Raises: InputError where an input of the stopped run has changed or is gone, or a file of the
-        other tool is broken.
+    Raises: InputError if an input of the stopped run has changed or is missing, or a file of
+        the other tool is broken.
     """
     for entry in entry_points(group=FOLDERS):
         find: FindFolder = entry.load()
@@ -89,15 +89,15 @@ def _as_results(other: OtherFolder) -> Iterator[Opened]:
 
 @contextmanager
 def open_finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
-    """A folder with the results of a run, and whether they are partial.
+    """Return a folder with the results of a run, and whether they are partial.
 
-    Of a finished run it is the folder itself, as any other path is given back as it is. Of a run
-    that was killed or stopped, or is still at work, the results are made by the run itself, from
-    copies of its journals, in a temporary folder that goes with this context: nothing is asked,
-    and what was not judged is unjudged (`budget`), so that bounds hold. The stopped folder stays
-    as it is, and the same command goes on there.
+    For a finished run, this is the folder itself. For a killed, stopped or active run, the task
+    computes results from copies of the journals in a temporary folder, which is deleted at the
+    end of the context. It asks nothing; items without a judgement are unjudged (`budget`), so
+    that bounds hold. The stopped folder does not change, and the same command continues there.
+    Any other path is returned unchanged.
 
-    Raises: InputError where an input of the stopped run has changed or is gone.
+    Raises: InputError if an input of the stopped run has changed or is missing.
     """
     started = None
     if path.is_dir() and not (path / MANIFEST).is_file():
@@ -105,11 +105,11 @@ def open_finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
     if started is None:
         yield path, False
         return
-    from .run import judge_collection  # opens judges, which whole results need not
+    from .run import judge_collection  # opens judges, which complete results do not need
 
-    lost = f"what was judged in {path}, where a run was stopped, cannot be read without it"
+    lost = f"needed to read the judgements of the stopped run in {path}"
     config = started.inputs.check(lost)
-    # What its pipelines made stands among the inputs.
+    # The output of its pipelines is among the inputs.
     config = config.model_copy(update={"retrieve": (), "pipelines": {}})
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         made = Path(work) / path.resolve().name
@@ -128,5 +128,5 @@ def open_finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
         write_file(made / MANIFEST, pretty(manifest))
         try:
             yield made, True
-        except InputError as error:  # which names a folder that is gone when it is read
+        except InputError as error:  # names a folder that no longer exists when it is read
             raise InputError(str(error).replace(str(made), str(path))) from None

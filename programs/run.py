@@ -1,4 +1,4 @@
-"""One or more programs over one load of the data, into a results folder."""
+"""Run one or more tasks on one load of the data, and write a results folder."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def judge_collection(
     expected: Forecast | None = None,
     asks: bool = True,
 ) -> Result:
-    """Judge what a checked config names, and write the results folder.
+    """Judge the data of a checked config, and write the results folder.
 
     Args:
         config: all settings.
         quiet: draw no progress bar.
-        budget: shared with other work; None: the budget of the config.
-        judge_set: judges that are open already; None: those of the config.
+        budget: a budget shared with other work; None: the budget of the config.
+        judge_set: judges that are already open; None: open the judges of the config.
         expected: the estimate of what agents will ask, for the manifest.
-        asks: False: send no request; what the journals of the folder lack is unjudged.
+        asks: False: send no request; items that the folder's journals lack are unjudged.
 
     Returns: the folder, its scores and its manifest.
     Raises: InputError for bad input, and for a folder with results that would be lost.
@@ -73,12 +73,12 @@ def judge_collection(
     judges = [name for program in programs for name in program.list_judges(config)]
     budget = budget if budget is not None else make_budget(config)
     if config.has_pipelines:
-        from .pipelines.closed_loop import run_closed_loop  # with all that retrieves and reranks
+        from .pipelines.closed_loop import run_closed_loop  # includes retrieval and reranking
 
         if judge_set is None:
             check_judges(config, judges)
             check_models(config, judges)
-        load_data(config)  # raises what is wrong with the files before anything is spent
+        load_data(config)  # raises errors in files before anything is spent
         _check_folder(config)
         config = run_closed_loop(config, budget, quiet=quiet, judge_set=judge_set)
     inputs = input_hashes(config)
@@ -86,15 +86,15 @@ def judge_collection(
     for program in programs:
         program.check(config, collection)
     _check_folder(config, describe_data(collection))
-    before = replace(budget.usage)  # what the pipelines took
-    # A finished run that is started again asks for what is missing; a killed one goes on.
+    before = replace(budget.usage)  # spending of the pipelines
+    # A finished run asks for missing judgements; a killed run continues.
     retry = is_finished(config.run.out, make_fingerprint(config, inputs))
 
     async def judge(session: Session) -> None:
         session.spending.add("pipelines", "", before)
         n_problems = len(collection.problems)
         while not await _judge(session, programs, inputs, collection, expected):
-            del collection.problems.rows[n_problems:]  # which are found once more
+            del collection.problems.rows[n_problems:]  # they are found again
 
     run_session(
         config,
@@ -110,11 +110,11 @@ def judge_collection(
 
 
 def check_collection(config: Config, to: Config) -> None:
-    """Raise InputError for anything for which a run would be refused. Sends no request.
+    """Raise InputError for everything that stops a run. Sends no request.
 
     Args:
-        config: with the present paths of the data.
-        to: with their paths when they are judged.
+        config: the config with the present paths of the data.
+        to: the config with the paths of the data at the time of judging.
     """
     collection = load_data(config)
     for program in choose_programs(config):
@@ -147,7 +147,7 @@ def forecast(config: Config) -> Forecast:
 
 
 def forecast_if_limited(config: Config) -> Forecast | None:
-    """Estimate a run if its agents work under a limit on spending; else return None."""
+    """Estimate a run if its agents have a spending limit; otherwise return None."""
     run = config.run
     if run.offline or (run.max_calls, run.max_tokens, run.max_cost) == (None, None, None):
         return None
@@ -157,14 +157,14 @@ def forecast_if_limited(config: Config) -> Forecast | None:
 
 
 def choose_programs(config: Config) -> list[Program]:
-    """Return the programs of a run, in their order. Raises: InputError if there is none to run."""
+    """Return the tasks of a run, in order. Raises: InputError if there are none."""
     if not config.program:
-        raise InputError(f"no program: name {', '.join(program_names())} (program:)")
+        raise InputError(f"no task: set program: to one of {', '.join(program_names())}")
     return choose(config.program)
 
 
 def models_asked(config: Config) -> list[tuple[str, ModelConfig]]:
-    """Return the entries of `models:` that a run may ask, with their names, once for each judge."""
+    """Return the entries of `models:` that a run may ask, with names, once per judge."""
     judges = [name for program in choose_programs(config) for name in program.list_judges(config)]
     return [entry for name in judges for entry in config.get_models(name)]
 
@@ -173,27 +173,27 @@ NO_MODEL = "No model named: the lexical judge answers (word overlap, no LLM)."
 
 
 def names_no_model(config: Config) -> bool:
-    """Whether a judge of the run is lexical because no model is named for it; see NO_MODEL."""
+    """Return whether a judge is lexical because no model is named for it; see NO_MODEL."""
     return any(alias not in config.models for alias, _ in models_asked(config))
 
 
 def load_data(config: Config) -> Collection:
-    """Load what the programs of a config judge. Raises: InputError with everything wrong."""
+    """Load the data that the tasks of a config judge. Raises: InputError with all errors."""
     programs = choose_programs(config)
     for one in programs:
         if type(one).load is not Program.load and len(programs) > 1:
-            raise InputError(f"program: {one.name} has data of its own, run it alone")
+            raise InputError(f"program: {one.name} has its own data; run it alone")
     return programs[0].load(config)
 
 
 def _check_folder(config: Config, data: Mapping[str, Any] | None = None) -> None:
-    """Raise InputError if the run would write over an input, or take away other results."""
+    """Raise InputError if the run would overwrite an input or other results."""
     check_not_input(config, _list_files(config))
     check_replaced(config, data)
 
 
 def _list_files(config: Config) -> list[str]:
-    """The files that a run writes into its folder, and those of the run before that it replaces."""
+    """List the files that a run writes into its folder or replaces there."""
     return [*program_files(config.program), *ALWAYS, *list_published(config.run.out)]
 
 
@@ -204,7 +204,7 @@ async def _judge(
     collection: Collection,
     expected: Forecast | None,
 ) -> bool:
-    """All programs, into a complete results folder; False: they have to be judged once more."""
+    """Run all tasks and complete the results folder; return False if they must run again."""
     began, config = time.monotonic(), session.config
     with Results(config.run.out, program_files(config.program)) as results:
         write_started(config, inputs)
@@ -242,7 +242,7 @@ def _open_corpus(config: Config, steps: Sequence[AnyStep]) -> Corpus:
 
 
 def _count_failed(collection: Collection, results: Results) -> None:
-    """Count the answers, contexts and candidates that nuggetjudge itself failed to make."""
+    """Count answers, contexts and candidates that nuggetjudge itself failed to make."""
 
     def name_lost(lost: Mapping[tuple[str, str], Reason]) -> list[tuple[dict[str, str], Reason]]:
         return [({"topic_id": t, "run_id": run}, why) for (run, t), why in lost.items()]

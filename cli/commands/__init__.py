@@ -1,5 +1,5 @@
-"""The list of commands: the core's, each in the file of its name here, and those of installed
-packages. Plugins may import the list; only it imports the commands."""
+"""The list of commands: the core's, each in the file with its name here, and those of installed
+packages. Plugins may import the list; only this file imports the commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import NamedTuple
 
-GROUP = "nuggetjudge.commands"  # of entry points: NAME = "module:COMMANDS", {command: Command}
+GROUP = "nuggetjudge.commands"  # entry points: NAME = "module:COMMANDS", {command: Command}
 _CLI = __name__.rpartition(".")[0]
 GROUPS = ("most used", "judge", "look", "trust", "label", "connect", "upkeep")
 
@@ -19,10 +19,10 @@ class Command(NamedTuple):
     """A command of `judge`; its module is imported when the command is used.
 
     Attributes:
-        group: the group of `judge --help` that it stands in, one of GROUPS.
-        line: what `judge --help` says of it, 60 characters at the most.
-        home: `module:function`, or `module:typer app` of a command that has commands.
-        place: where it stands in its group, by number.
+        group: its group in `judge --help`, one of GROUPS.
+        line: its line in `judge --help`, at most 60 characters.
+        home: `module:function`, or `module:typer app` for a command with subcommands.
+        place: its position in its group; smaller numbers come first.
     """
 
     group: str
@@ -32,7 +32,7 @@ class Command(NamedTuple):
 
 
 def _ours(group: str, first: int = 10, **commands: tuple[str, str]) -> dict[str, Command]:
-    """Commands of the core in their order: ten apart, so that others find a place between."""
+    """Return commands of the core in order; places are ten apart to leave room for others."""
     found = {}
     for at, (name, (home, line)) in enumerate(commands.items()):
         name = name.rstrip("_").replace("_", "-")
@@ -68,12 +68,12 @@ CORE: Mapping[str, Command] = {
 
 
 def find_command(name: str) -> Command | None:
-    """The command of this name. Entry points take time, so the core's are looked up first."""
+    """Return the command of this name. The core comes first, because entry points are slow."""
     return CORE.get(name) or all_commands().get(name)
 
 
 def all_commands() -> dict[str, Command]:
-    """Every command in the order of `judge --help`; a core command is never replaced."""
+    """Return all commands in the order of `judge --help`. Packages cannot replace core commands."""
     return dict(_all_commands(tuple(sys.path)))
 
 
@@ -88,7 +88,7 @@ def _all_commands(path: tuple[str, ...]) -> list[tuple[str, Command]]:
 
 
 def _is_there(entry: EntryPoint) -> bool:
-    """Whether the module exists: part of an installed package may have been deleted."""
+    """Return whether the module exists; part of an installed package may have been deleted."""
     try:
         return find_spec(entry.module) is not None
     except ModuleNotFoundError:  # the package above it

@@ -1,4 +1,4 @@
-"""`judge agree`: a judge against people, and people against each other."""
+"""`judge agree`: compare a judge with people, and people with each other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def agree(
     quiet: Quiet = False,
     output: OutputOfMuch,
 ) -> None:
-    """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
+    """Measure agreement with human labels or scores, or between annotators.
 
     Examples: judge agree human.jsonl results/assignments.jsonl --json
     / judge agree labels.xlsx --judge support --model openai/NAME
@@ -55,15 +55,15 @@ def agree(
     Exit: 0 compared, 2 usage or input, 3 some items were not judged, 130 interrupted.
 
     Args:
-        human: Labels (or scores) taken as the truth, or a folder; a table of any layout.
-        judged: Labels (or scores) to compare, or a results folder; without it the annotators of
-            HUMAN are compared.
-        judge: Ask this judge (a name or your YAML file) about the items of HUMAN, then compare.
-        kind: What to compare of folders: nuggets, support, relevance, ratings, keypoints, scores.
-        cut (LABEL): Make labels binary: positive from this one on, negative below; HUMAN,JUDGED has
-            one for each file.
-        measure (HUMAN=JUDGED): Of scores: compare these two measures; may be repeated; default:
-            those that both have.
+        human: Labels or scores that count as correct: a table in any layout, or a folder.
+        judged: Labels or scores to compare, or a results folder; default: compare the annotators
+            of HUMAN.
+        judge: Ask this judge (a name or a YAML file) about the items of HUMAN, then compare.
+        kind: What to compare in folders: nuggets, support, relevance, ratings, keypoints, scores.
+        cut (LABEL): Make labels binary: this label and better ones are positive; HUMAN,JUDGED
+            gives a label for each file.
+        measure (HUMAN=JUDGED): Compare these two measures of score files; may be repeated;
+            default: measures in both files.
     """
     from ...programs.analysis.agree import agree as compare
     from ...programs.analysis.tables.agreement import make_agreement_view
@@ -97,7 +97,7 @@ def agree(
 
 
 class _Asking:
-    """A judge that is asked about the items that people labelled."""
+    """A judge that labels the items that people labelled."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Asking:
         )
 
     def print_plan(self, *, as_json: bool) -> None:
-        """Print what the judge would be asked; nothing is asked and nothing stays."""
+        """Print the estimate of a dry run; ask no model and write no files."""
         from ...programs.run import forecast
 
         with TemporaryDirectory() as folder:
@@ -128,7 +128,7 @@ class _Asking:
             print_plan(forecast(config).judges, as_json=as_json)
 
     def compare(self, draws: Mapping[str, Any], *, quiet: bool) -> tuple[dict[str, Any], bool]:
-        """Judge the items, and compare; whether all of them were judged."""
+        """Judge the items and compare; return the comparison and whether all were judged."""
         from ...programs.analysis.agree import agree_with_judge
         from ...programs.run import NO_MODEL, judge_collection, names_no_model
 
@@ -149,12 +149,12 @@ class _Asking:
 
 
 def _pairs(texts: Sequence[str]) -> dict[str, str]:
-    """Measures of JUDGED, each with that of HUMAN. Raises: InputError."""
+    """Map measures of JUDGED to measures of HUMAN. Raises: InputError."""
 
     pairs = {}
     for text in texts:
         human, _, judged = text.rpartition("=")
         if not human or not judged or judged in pairs:
-            raise InputError(f"--measure {text}: wanted HUMAN=JUDGED, each of JUDGED once")
+            raise InputError(f"--measure {text}: wanted HUMAN=JUDGED, each JUDGED measure once")
         pairs[judged] = human
     return pairs

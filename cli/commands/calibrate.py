@@ -1,4 +1,4 @@
-"""`judge calibrate`: fit a judge to human labels, and see on other topics whether it helped."""
+"""`judge calibrate`: fit a judge to human labels, and test the effect on other topics."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How a judge is fitted, and to which labels.
+    """How to fit a judge, and to which labels.
 
     Args:
-        judge: assigner, support, relevance, answerability, entailment, importance, or your YAML
-            file; lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor.
-        method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa
-            (prompts).
-        objective: kappa, linear, quadratic, macro_f1, accuracy or one_vs_rest:LABEL; default:
-            linear, or kappa for 2 labels.
-        folds: Test every topic once; the file is fitted to all labels.
-        match: Who says what two lists share: lexical, or a judge such as entailment.
-        sample: Use so many labels, even over topics.
+        judge: Judge to fit: assigner, support, relevance, answerability, entailment, importance, or
+            a YAML file; for lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor.
+        method: Fit cuts or scores with threshold, topic, platt, ordinal or isotonic; improve
+            prompts with few-shot, bootstrap, mipro, simba or gepa.
+        objective: Agreement to maximise: kappa, linear, quadratic, macro_f1, accuracy or
+            one_vs_rest:LABEL; default: linear, or kappa for 2 labels.
+        folds: Cross-validate with this many folds of topics; the file is fitted to all labels.
+        match: Who decides what two lists share: lexical, or a judge such as entailment.
+        sample: Use only this many labels, spread evenly over topics.
         option (NAME=VALUE): topic_labels, weigh_words, seed, resamples, level, or an option of
             the prompt method; may be repeated.
     """
@@ -58,7 +58,7 @@ class FitOptions:
     option: list[str] | None = None
 
     def prepare(self, labels: Path, config: Config, table: TableOptions) -> Fitting:
-        """The fit of the judge to a file of labels. Raises: InputError for an unfit option."""
+        """Prepare the fit to a file of labels. Raises: InputError for an invalid option."""
         from ...calibration.session import Fitting
         from ...calibration.settings import make_settings
 
@@ -95,22 +95,22 @@ def calibrate(
     dry_run: DryRun = False,
     output: OutputOfMuch,
 ) -> None:
-    """Fit a judge to human labels on some topics and measure on others whether it helped.
+    """Fit a judge to human labels on some topics, and test the effect on other topics.
 
     Example: judge calibrate labels.jsonl --judge support --model lexical --method threshold
     --passages passages.jsonl --out fitted/support.json
 
-    Exit: 0 fitted, 2 usage or input, 3 some items were not judged or the budget allowed no new
-    prompt, 130 interrupted.
+    Exit: 0 fitted, 2 usage or input, 3 some items not judged or no budget for a new prompt, 130
+    interrupted.
 
     Args:
-        labels: Human labels: rows, assignments, support, qrels; or lists.
+        labels: Human labels: a table, nugget or support assignments, qrels, or lists.
 
     Output:
-        out: Judge file to write, for judges.NAME.state.
+        out: Judge file to write; use it as judges.NAME.state.
 
     Models:
-        prompt_model: Entry of models: that writes instructions.
+        prompt_model: Model that writes instructions, a name under models:.
     """
     from ...backends.errors import JudgeError
     from ...records.judgements import Reason

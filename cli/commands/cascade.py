@@ -1,4 +1,4 @@
-"""`judge cascade`: which labels of a cheap judge to keep, from stored labels"""
+"""`judge cascade`: choose which labels of a cheap judge to keep, from stored labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..stopping import list_problems
 from ..tables import write_note
 
 cascade = typer.Typer(
-    help="Keep confident labels of a cheap judge, send the others to a better judge or people.",
+    help="Use a cheap judge first; send uncertain items to a better judge or to people.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -25,17 +25,18 @@ Repeated = Annotated[list[float], OptionRules(min=0, max=1)]
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labels of cheap judges and of a better one, beside those of people.
+    """Labels of cheap judges and of a better judge, and human labels.
 
     Args:
-        labels: Labels of people.
-        results: Results of the cheap judges, then those of the better one.
-        votes: Field of one file's rows that holds member -> label.
-        member: Judges of the results to take, in order, the better one last; repeatable.
-        to_people: All results are cheap; people are the better judge.
-        method: What several cheap labels become.
-        cut: A label is right on the same side of this one; else if it is the same.
-        judge: Name or YAML file, where labels do not say it.
+        labels: Human labels.
+        results: Results of the cheap judges, then of the better judge.
+        votes: Field with the votes, member -> label, if one file has all labels.
+        member: Judges to use from the results, in order, the better judge last; may be repeated.
+        to_people: Treat all results as cheap; people are the better judge.
+        method: How to combine several cheap labels.
+        cut: Count a label as correct if it is on the human label's side of this label; default:
+            if it is equal.
+        judge: Judge that gave the labels, a name or YAML file, if the labels do not name it.
     """
 
     labels: ExistingPath
@@ -51,7 +52,7 @@ class Labelled:
     judge: str | None = None
 
     def read(self) -> tuple[Any, Any]:
-        """What they say, see `read_stored`, and the problems of their files."""
+        """Read the labels, see `read_stored`, and the problems of their files."""
         from ...calibration.stored import read_stored
         from ...records.reading.problems import Problems
 
@@ -73,17 +74,18 @@ def fit(
     unit: Literal["topic", "item"] = "topic",
     output: Output,
 ) -> None:
-    """Choose from which confidence on a cheap label is kept, and write it for a config.
+    """Fit the confidence from which to keep a cheap label, and write a cascade file.
 
     Example: judge cascade fit human.csv results/small results/strong --agree 0.8 --out cascade.json
 
     Args:
-        confidence: How sure a label is: fitted, by votes, or by probabilities.
-        share: Have about this share go on.
-        threshold: Keep labels from this confidence on.
-        agree: Have this share of the kept labels right: a guarantee.
-        with_: Share of fits in which the guarantee is to hold.
-        unit: What the guarantee takes for a sample of more of its kind.
+        confidence: Confidence of a label: calibrated (fitted), agreement (votes) or margin
+            (probabilities).
+        share: Send about this share of items to the better judge.
+        threshold: Keep labels with at least this confidence.
+        agree: Guarantee that people agree with this share of the kept labels.
+        with_: Confidence level of the guarantee.
+        unit: Sampling unit of the guarantee.
 
     Output:
         out: Cascade file to write.
@@ -94,7 +96,7 @@ def fit(
     from ...records.writing import write_file
 
     if out.exists():
-        raise InputError(f"{out}: is there already; name another file")
+        raise InputError(f"{out}: exists already; name another file")
     promise = None if agree is None else {"agree": agree, "with": with_, "unit": unit}
     wanted = choose_target(share, threshold, promise)
     stored, problems = given_labels.read()
@@ -112,13 +114,14 @@ def curve(
     share: Repeated | None = None,
     output: OutputOfMuch,
 ) -> None:
-    """Show how good labels are as more of them go to the better judge, by confidence or at random.
+    """Show label quality by the share of items sent to the better judge.
 
     Example: judge cascade curve human.csv results/small results/strong --share 0.3 --share 0.5
 
     Args:
-        confidence: How sure a label is: fitted, by votes, or by probabilities.
-        share: A share to show; repeatable.
+        confidence: Confidence of a label: calibrated (fitted), agreement (votes) or margin
+            (probabilities).
+        share: A share to show; may be repeated.
     """
     from ...calibration.cascades import make_curve_report
     from ...programs.analysis.tables.fits import make_curve_view

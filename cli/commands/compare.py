@@ -27,19 +27,19 @@ def compare(
     level: float = 0.95,
     output: Output,
 ) -> None:
-    """Test runs against each other by topic, or show where two judges differ.
+    """Test whether runs differ, paired by topic, or show where two judges differ.
 
     Examples: judge compare results/demo complete thin
     / judge compare results/lexical results/gpt --flips flips.jsonl
 
     Args:
-        one: A results folder, judgements, or scores by topic.
-        others ([OTHER | RUN RUN]): The other judge's, or with other runs; or two runs of ONE; else
-            all its runs.
-        way: runs or judges, where it is not as it seems.
-        runs: Runs to compare, as one,two; else all.
+        one: A results folder, a file of judgements, or a file of scores by topic.
+        others ([OTHER | RUN RUN]): Results of another judge or of other runs; or two runs of ONE;
+            default: all runs of ONE.
+        way: Force a comparison of runs, or of judges.
+        runs: Runs to compare, such as one,two; default: all.
         measure: Measure to compare by; may be repeated.
-        level: Of intervals; p counts below 1 - level.
+        level: Confidence level of intervals; p is significant below 1 - level.
 
     Output:
         flips: JSONL file to write the labels that differ to.
@@ -49,7 +49,7 @@ def compare(
     from ..stopping import open_results
 
     if flips is not None and flips.exists():
-        raise InputError(f"{flips}: is there already; name another file")
+        raise InputError(f"{flips}: exists already; name another file")
     problems = Problems()
     other, chosen = _others(others or [], runs)
     named = [one] if other is None else [one, other]
@@ -76,7 +76,7 @@ def compare(
 def _list_notes(
     comparison: dict[str, Any], paths: list[Path], named: list[Path], kind: str | None
 ) -> list[str]:
-    """What to know of the comparison: systems that saw the judge, and kinds left out."""
+    """List notes on a comparison: systems that saw the judge, and kinds not compared."""
     from ...programs.engine.manifest import note_dependence
 
     notes = note_dependence(paths, named)
@@ -86,7 +86,7 @@ def _list_notes(
 
 
 def _other_kinds(taken: str, paths: list[Path]) -> list[str]:
-    """What else both judged, where nobody said what to compare."""
+    """Return a note on other kinds that both judged, if the user named no kind."""
     from ...programs.protocols.judged_files import kinds_in
 
     if not all(path.is_dir() for path in paths):
@@ -97,15 +97,15 @@ def _other_kinds(taken: str, paths: list[Path]) -> list[str]:
 
 
 def _others(args: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
-    """The other file or folder, and the runs. Raises: InputError for what is neither."""
+    """Return the other file or folder, and the runs. Raises: InputError if it is neither."""
 
     names = [name for name in (runs or "").split(",") if name]
     if len(args) == 2 and not names:
         return None, args
     if len(args) > 1:
-        raise InputError(f"{' '.join(args)}: wanted one file or folder, or two runs, once")
+        raise InputError(f"{' '.join(args)}: wanted one file or folder, or two runs")
     if args and not Path(args[0]).exists():
-        what = "no such file or folder; to compare two runs name both"
+        what = "no such file or folder; to compare two runs, name both"
         raise InputError(f"{args[0]}: {what}")
     return (Path(args[0]) if args else None), names
 

@@ -1,4 +1,4 @@
-"""`judge gate`: whether results are good enough, by bounds and by a baseline."""
+"""`judge gate`: check results against bounds and a baseline."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ def gate(
     summary: NewFile | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check results against bounds and a baseline. Asks no model.
+    """Check results against bounds and a baseline, without a model.
 
     Examples: judge gate results/new --min V_strict=0.4
     / judge gate results/new --baseline results/main --by 0.02 --junit gate.xml --summary gate.md
     / judge gate results/new --min V_strict=0.4 --certificate judge.cert.json
 
-    Exit: 0 all passed, 1 a check failed, 2 usage or input, 3 too much is not judged to tell.
+    Exit: 0 all passed, 1 a check failed, 2 usage or input, 3 too many judgements are missing.
 
     Args:
         results: A results folder.
-        baseline: Results folder that these must not be worse than.
-        least (MEASURE=VALUE): What each run's mean must reach; of one: RUN:MEASURE=VALUE; may be
-            repeated.
-        most (MEASURE=VALUE): What it must not pass, as words of an answer; as --min.
-        by: What a measure may be below the baseline.
-        measure: Held against the baseline; default: the first of each program.
-        run: Check this run alone; default: all.
-        allow_missing (SHARE): Judgements that may be missing, as 2% or 0.02; they count as worst.
-        certificate: Refuse a judge without it: one that `judge check --certify` wrote for another
-            prompt, model or version, that it failed, or whose labels have changed; one for each
-            judge.
-        advisory: Where a judge has no valid certificate, show the result and exit with 0.
+        baseline: Results folder to compare with; runs must not be worse.
+        least (MEASURE=VALUE): Lower bound of each run's mean; for one run: RUN:MEASURE=VALUE; may
+            be repeated.
+        most (MEASURE=VALUE): Upper bound, such as words=400; like --min.
+        by: How far a measure may fall below the baseline.
+        measure: Measure to compare with the baseline; default: the first of each task.
+        run: Check only this run; default: all.
+        allow_missing (SHARE): Share of judgements that may be missing, such as 2% or 0.02; they
+            count as worst.
+        certificate: Require a valid certificate of the judge, written by `judge check --certify`
+            for the same prompt, model, version and labels; one per judge.
+        advisory: If a judge has no valid certificate, show the result and exit with 0.
 
     Output:
-        junit: JUnit XML file, a test case a check.
-        summary: Markdown file for a pull request.
+        junit: JUnit XML file to write, with one test case per check.
+        summary: Markdown file to write, for a pull request.
     """
     from ...gates.certificate import read_certificate
     from ...gates.verdict import make_verdict
@@ -70,7 +70,7 @@ def gate(
 
     certificates = [read_certificate(path) for path in certificate or ()]
     if advisory and not certificates:
-        raise InputError("--advisory: says what becomes of a judge without --certificate FILE")
+        raise InputError("--advisory: only with --certificate; add --certificate FILE")
     bounds = _read_bounds(
         least or (),
         most or (),
@@ -103,21 +103,21 @@ def _read_bounds(
     has_baseline: bool,
     has_certificate: bool,
 ) -> list[Bound]:
-    """The bounds of --min and --max. Raises: InputError where there is nothing to check."""
+    """Read the bounds of --min and --max. Raises: InputError if there is nothing to check."""
     from ...gates.checks import read_bounds
 
     bounds = [*read_bounds(least, "--min"), *read_bounds(most, "--max", "<=")]
     if not (bounds or has_baseline or has_certificate):
-        raise InputError("nothing to check: name --baseline DIR, --min or --max MEASURE=VALUE")
+        raise InputError("nothing to check: add --min or --max MEASURE=VALUE, or --baseline DIR")
     if measures and not has_baseline:
-        raise InputError("--measure: is compared with a baseline; name it (--baseline DIR)")
+        raise InputError("--measure: only with a baseline; add --baseline DIR")
     return bounds
 
 
 def _write_verdict(
     verdict: Verdict, junit: Path | None, summary: Path | None, *, as_json: bool
 ) -> None:
-    """Write the verdict to the files that were asked for, and to stdout."""
+    """Write the verdict to the given files and to stdout."""
     from ...gates.verdict import format_junit, format_summary, make_verdict_view
     from ...records.writing import write_file
     from ...views.printing import print_view
@@ -133,7 +133,7 @@ def _write_verdict(
 
 
 def report_verdict(verdict: Any) -> None:
-    """Say on stderr what failed and why; exit with 1 or 3 where something did."""
+    """Print on stderr what failed and why; exit with 1 or 3 after a failure."""
     from ...gates.checks import format_failures
 
     for note in verdict.notes:
@@ -146,12 +146,12 @@ def report_verdict(verdict: Any) -> None:
     lacking = [each for each in verdict.checks if "unjudged" in each.wanted and not each.is_passed]
     if lacking and not any("stopped at" in each.found for each in lacking):
         share = round_up_share(max(each.value for each in lacking))
-        write_note(f"to accept what is missing: --allow-missing {share}\n")
+        write_note(f"to accept the missing judgements: --allow-missing {share}\n")
     raise typer.Exit(GATE_FAILED if verdict.is_judged else INCOMPLETE)
 
 
 def _share(text: str) -> float:
-    """A share as 2% or 0.02. Raises: InputError for anything else."""
+    """Read a share such as 2% or 0.02. Raises: InputError for other text."""
     from ...programs.config.sections import as_share
 
     try:

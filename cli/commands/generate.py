@@ -1,4 +1,4 @@
-"""`judge generate`: answers with citations, written from what retrieval runs found."""
+"""`judge generate`: write answers with citations from retrieval runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def generate(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write TREC RAG answers from retrieval runs, citations checked. The same command continues.
+    """Write TREC RAG answers with checked citations. The same command continues a stopped run.
 
     Example: judge generate --topics topics.tsv --retrieval bm25.run --passages passages.jsonl
     --model openai/gpt-4o --out generated
     Then: judge run nuggets,support --runs generated/answers ...
 
-    Exit: 0 complete, 2 usage or input, 3 answers are missing or a limit was reached, 130
+    Exit: 0 complete, 2 usage or input, 3 answers missing or a limit reached, 130
     interrupted, 143 terminated, 70 an error of this program.
     """
     from ...programs.pipelines.generate import generate as write_answers

@@ -1,4 +1,4 @@
-"""`judge jury`: what several judges are worth together, and each."""
+"""`judge jury`: compare a jury with its members."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def jury(
     out: Path | None = None,
     output: OutputOfMuch,
 ) -> None:
-    """Compare a jury with its members: agreement with people, and how many judges it is worth.
+    """Compare a jury with its members: agreement with people, and the effective number of judges.
 
     Examples: judge jury results/jury --labels human.csv
     / judge jury results/gpt results/claude results/local --labels human.csv
 
     Args:
-        judged: Results of a jury (or a file with votes), or of each judge.
-        labels: Labels of people, to compare all methods of combining votes with.
-        votes: Field of one file's rows that holds member -> label.
-        objective: How agreement is measured, as in judge calibrate.
-        method: How --out combines votes: vote, median, mean, dawid-skene; dawid-skene-topics: the
-            last by topic.
+        judged: Results of a jury or a file with votes; or results of each judge.
+        labels: Human labels, to compare the methods of combining votes.
+        votes: Field with the votes, member -> label, if one file has all labels.
+        objective: Measure of agreement, as in judge calibrate.
+        method: How --out combines votes: vote, median, mean, dawid-skene, or dawid-skene-topics
+            (fitted per topic).
 
     Output:
         out: Label file to write the combined labels to.
@@ -44,7 +44,7 @@ def jury(
 
     problems = Problems()
     if (method is None) is not (out is None):
-        raise InputError("--method and --out: wanted both, to write labels, or neither")
+        raise InputError("--method and --out: give both to write labels, or neither")
     jury, report = make_jury_report(
         judged,
         problems,

@@ -1,4 +1,4 @@
-"""`judge index` and `judge retrieve`: contexts to evaluate, by pipelines over passages."""
+"""`judge index` and `judge retrieve`: find contexts with pipelines over passages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..views import print_plan
 
 Steps = Annotated[
     str | None,
-    typer.Option(help="Steps, as 'bm25 100, rrf, mmr 10', or a YAML file with retrieve:."),
+    typer.Option(help="Steps such as 'bm25 100, mmr 10', or a YAML file with retrieve:."),
 ]
-KEPT = "Replies are kept: the same command with a higher limit goes on"
+KEPT = "Replies are kept. To continue, run the same command with a higher limit"
 SHOWN = 5  # topics without passages, on stderr
 
 
@@ -34,7 +34,7 @@ def index(
     near_duplicates: float | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the indexes that the first stages of a pipeline search; the default is BM25.
+    """Build the indexes that a pipeline searches; the default is BM25.
 
     Examples: judge index --passages passages.jsonl --pipeline 'bm25, dense, rrf' --out index
     / judge index --passages documents.jsonl --segments 10,5 --near-duplicates .9 --out index
@@ -45,11 +45,11 @@ def index(
     Args:
         segments (WINDOW,STRIDE): Cut documents into passages of WINDOW sentences that start every
             STRIDE sentences, and write them to passages.jsonl in the folder.
-        near_duplicates (SIMILARITY): Leave out a document that is at least this similar to an
-            earlier one, by MinHash of 9-word shingles.
+        near_duplicates (SIMILARITY): Leave out documents at least this similar to an earlier
+            one, by MinHash of 9-word shingles.
 
     Output:
-        out: Folder of the indexes.
+        out: Folder to write the indexes to.
     """
     from ...programs.config.pipelines import FirstStage
     from ...programs.pipelines.indexing import make_indexes
@@ -60,7 +60,7 @@ def index(
         pipeline = "bm25"
     config = _config(pipeline, given)
     if not config.data.passages:
-        raise InputError("no passages: name files of them (--passages, data.passages)")
+        raise InputError("no passages: give passage files (--passages, data.passages)")
     steps = [step for steps in read_pipelines(config).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
     window, stride = (None, None) if segments is None else read_window(segments)
@@ -69,7 +69,7 @@ def index(
     options["segments"] = None if how == Segments() else how
     manifest = run_until_stopped(
         lambda: make_indexes(first, config.data.passages, out, **options),
-        "Indexes that were finished are kept",
+        "Finished indexes are kept",
     )
     if as_json:
         write_objects([manifest])
@@ -95,16 +95,16 @@ def retrieve(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the passages that answers are written from, and write them as TREC runs.
+    """Retrieve passages for topics, and write them as TREC runs.
 
     Example: judge retrieve --topics topics.tsv --passages passages.jsonl
     --pipeline 'bm25 100, mmr 10' --out bm25-mmr.run
 
-    Exit: 0 complete, 2 usage or input, 3 a topic found nothing, a reranker's reply is missing or
-    a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
+    Exit: 0 complete, 2 usage or input, 3 no passages for a topic, a reranker's reply missing or
+    a limit reached, 130 interrupted, 143 terminated, 70 an error of this program.
 
     Output:
-        out: A TREC run (.run, .trec, .txt), or a folder of several.
+        out: TREC run to write (.run, .trec, .txt), or a folder for several.
     """
     from ...programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself, plan_retrieve
     from ...programs.pipelines.retrieve import retrieve as run
@@ -124,7 +124,7 @@ def retrieve(
 
 
 def _config(pipeline: str | None, given: ParsedSettings) -> Any:
-    """The config with the pipeline of the flag, which names steps or a config file."""
+    """Return the config with the pipeline of --pipeline: steps, or a config file."""
 
     if pipeline is None:
         return given.config()
@@ -144,15 +144,15 @@ def _print(runs: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _report(manifest: dict[str, Any]) -> None:
-    """Say how it ended, and what a reader of the runs should know."""
+    """Print on stderr how the run ended, and which topics lack passages."""
     lines = []
     for name, about in manifest["runs"].items():
         if empty := about["topics_without_passages"]:
             lines.append(f"{name}: {_topics(empty, 'found nothing')}")
         if empty := about["topics_cut_to_nothing"]:
-            lines.append(f"{name}: {_topics(empty, 'were cut to nothing')}")
+            lines.append(f"{name}: {_topics(empty, 'lost all passages in a cut')}")
         if lost := about["failed_topics"]:
-            lines.append(f"{name}: {_topics(list(lost), 'have no context, and are unjudged')}")
+            lines.append(f"{name}: {_topics(list(lost), 'have no context and are unjudged')}")
     lines += [f"{n:,} {what}" for what, n in manifest["counts"].items()]
     for what, n in manifest["failed"].items():
         n_calls = manifest["asked"][what]
@@ -163,7 +163,7 @@ def _report(manifest: dict[str, Any]) -> None:
     report_end(
         manifest,
         done=f"{n:,} rankings, {n_missing:,} missing",
-        partial=f"nothing was written, and what was there before stays.\n{KEPT}",
+        partial=f"no run was written, and earlier files are unchanged.\n{KEPT}",
         notes=lines,
     )
 

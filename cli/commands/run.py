@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ...programs.config.sections import Config
     from ...programs.engine.spending import Forecast
 
-QUOTE_CHARS = 60  # of what a judge quoted
-WARNED = (NO_PROBABILITIES, WRONG_QUOTES)  # counts that are shown also without --verbose
+QUOTE_CHARS = 60  # shown of a judge's quote
+WARNED = (NO_PROBABILITIES, WRONG_QUOTES)  # counts that are also shown without --verbose
 SHOWN_TOPICS = 3  # problems with topics, on stderr
-REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
+REASON_CHARS = 300  # shown of the detail of a missing judgement, on stderr
 
 
 @settings(
@@ -67,10 +67,10 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
 
-    Words: docs/learn/glossary.md.
+    Glossary: docs/learn/glossary.md.
 
     Output:
-        fail_under (MEASURE=VALUE): What each run's mean must reach, else exit 1; of one:
+        fail_under (MEASURE=VALUE): Exit with 1 if a run's mean is lower; for one run:
             RUN:MEASURE=VALUE.
     """
     from ...programs.run import judge_collection
@@ -113,7 +113,7 @@ def _read_gates(
     """Read the bounds of `--fail-under`.
 
     Args:
-        wanted: measures to show or to sort by, each with the option that names it.
+        wanted: measures to show or to sort by, each with its option.
 
     Raises: InputError for a bound or a measure that the run cannot have.
     """
@@ -128,7 +128,7 @@ def _read_gates(
 
 
 def _print_dry_run(config: Config, *, as_json: bool) -> None:
-    """Print what a run would ask of models, and on stderr which limits it would reach."""
+    """Print the estimate of a run, and on stderr the limits that it would reach."""
     from ...programs.run import forecast
 
     estimate = forecast(config)
@@ -144,9 +144,9 @@ def _print_dry_run(config: Config, *, as_json: bool) -> None:
 
 
 def _note_before(config: Config) -> Forecast | None:
-    """Note on stderr what the user should know before the run; return the estimate, if one is due.
+    """Print notes on stderr before the run; return the estimate if the run has a limit.
 
-    Returns: what the run would ask, where a limit makes that worth counting; else None.
+    Returns: the estimate of the run; None without a limit.
     """
     from ...backends.budget import notes_on
     from ...programs.run import NO_MODEL, forecast_if_limited, models_asked, names_no_model
@@ -162,12 +162,12 @@ def _note_before(config: Config) -> Forecast | None:
 
 
 def _existing(measures: list[str], rows: Any) -> list[str]:
-    """Those that the results have; the others, which only a run could find out, are reported."""
+    """Return the measures that the results have; report the others on stderr."""
     there = dict.fromkeys(row.measure for row in rows)
     for name in measures:
         if name not in (*there, ALL):
             known = f"{', '.join(there)}{did_you_mean(name, there)}"
-            write_note(f"judge: no measure {name!r} to show; there is {known}\n")
+            write_note(f"judge: no measure {name!r} in the results; measures: {known}\n")
     return [name for name in measures if name in (*there, ALL)]
 
 
@@ -180,7 +180,7 @@ def _note_uncounted(config: Any) -> None:
 
 
 def _report(result: Any, *, is_verbose: bool) -> None:
-    """Say how the run ended; `is_verbose`: and what was counted, with samples of quotes."""
+    """Print how the run ended; `is_verbose`: also counts and sample quotes."""
     from ...programs.engine.manifest import constant_judges
 
     manifest, details = result.manifest, []
@@ -203,7 +203,7 @@ def _report(result: Any, *, is_verbose: bool) -> None:
 
 
 def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
-    """What all starts cost that wrote into the folder; "" where this is the first that asked."""
+    """Return the cost of all starts of this folder; "" if this is the first with requests."""
     from ...programs.engine.spending import cost_in_all, read_spending
 
     rows = read_spending(folder)
@@ -214,7 +214,7 @@ def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
 
 
 def _other_topics(result: Any) -> list[str]:
-    """The first of what names topics that are not judged, a slip in an id perhaps."""
+    """List the first problems with topics that are not judged, such as misspelled ids."""
     from ...records.reading.lines import json_lines
 
     kinds = {"unknown_topic", "other_topics"}
@@ -229,7 +229,7 @@ def _other_topics(result: Any) -> list[str]:
 
 
 def _quotes(folder: Path) -> Iterator[str]:
-    """What a judge quoted for a label, once of each task."""
+    """Yield one quote of a judge per task."""
     from ...programs.scoring.result import find_first_quoted
 
     for name, each in find_first_quoted(folder):
@@ -238,7 +238,7 @@ def _quotes(folder: Path) -> Iterator[str]:
 
 
 def _first_reason(folder: Path) -> str:
-    """Why the first judgement that was asked for did not arrive; "" if none was."""
+    """Return why the first missing judgement that was requested failed; "" if none was."""
     from ...records.reading.lines import json_lines
 
     for _, row in json_lines(folder / "unjudged.jsonl", Problems()):

@@ -1,4 +1,4 @@
-"""`judge score`: scores of stored judgements."""
+"""`judge score`: compute scores from stored judgements."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ _FILES = (Format.CSV, Format.MARKDOWN)
 
 @dataclass(frozen=True)
 class Corrections:
-    """How scores are corrected with human labels.
+    """How to correct scores with human labels.
 
     Args:
-        against: Run that others are compared with; else the judge's best.
+        against: Run to compare the others with; default: the best by the judge.
         by (NAMES): Means by group of topics: domain, category or documents (by length). With
             --labels, scores of slices: length, position, rank, citations, run:PATTERN.
-        half_width: Say how many labels an interval of this half-width takes.
-        ignore_other_labels: Leave out labels of topics or items that were not judged, and count
-            them.
+        half_width: Estimate how many labels an interval of this half-width needs.
+        ignore_other_labels: Ignore and count labels of topics or items that were not judged.
     """
 
     _: KW_ONLY
@@ -80,15 +79,14 @@ def score(
     / judge score results/demo --labels human.csv --half-width 0.02
 
     Args:
-        path: A results folder, nugget or support assignments; with --labels any labels.
+        path: A results folder, or nugget or support assignments; with --labels any labels.
         topics: Topics that every run must answer.
-        labels: Human labels of a random part of the items: also correct the scores.
-        where (FIELD=VALUE): What rows of PATH, a file, must have, or with --labels people's labels;
-            of one field repeated, either.
-        counts (FIELD): Instead of scores: how often each label was given, by this field of the
-            rows.
-        spread: Also show the lowest, median and highest score of a topic, as means over topics.
-        run_groups: File with lines of run, tab, group: adds a column, and the mean of each group.
+        labels: Human labels of a random sample of the items; also print corrected scores.
+        where (FIELD=VALUE): Use only rows of the file PATH with this value, or with --labels only
+            such human labels; repeat a field to allow several values.
+        counts (FIELD): Print how often each label was given, by this field, instead of scores.
+        spread: Also show the lowest, median and highest score of each topic, averaged over topics.
+        run_groups: File with lines RUN, tab, GROUP; adds a column and the mean of each group.
     """
     from ..stopping import open_results
 

@@ -1,4 +1,4 @@
-"""`judge show`: an answer with its judgements, where a run loses, and what all runs miss."""
+"""`judge show`: an answer with its judgements, where a run fails, and what all runs miss."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def show(
     passages: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is in a results folder, where a run loses, or why an answer was judged so.
+    """Show what a results folder has, where a run fails, or how an answer was judged.
 
     Examples: judge show results/demo / judge show results/demo thin
     / judge show results/demo thin demo-bees / judge show results/demo --topic demo-bees
 
     Args:
         results: A results folder.
-        run: A run: where it loses.
-        of_topic ([TOPIC]): Its answer, with all judgements of it.
-        topic: A topic: what each run misses of it.
-        measure: Measure to order by; default: the first of the folder.
+        run: Show where this run fails.
+        of_topic ([TOPIC]): Show the run's answer to this topic with its judgements.
+        topic: Show what each run misses on this topic.
+        measure: Measure to order by; default: the first in the folder.
         by: Means by group of topics: domain, category or documents (by length).
-        labels: People's labels, shown beside the judge's.
-        passages: Print the cited passages too.
+        labels: Human labels to show beside the judge's.
+        passages: Also print the cited passages.
     """
     from ...programs.analysis.answers.show import show_answer, show_summary
     from ...programs.analysis.groups import make_group_table, read_group_means
@@ -45,7 +45,7 @@ def show(
     from ..stopping import open_results
 
     if of_topic is not None and topic is not None:
-        raise InputError("--topic: the topic is named already; wanted RUN TOPIC, or --topic alone")
+        raise InputError("--topic: the topic is given twice; wanted RUN TOPIC, or --topic alone")
     problems = Problems()
     (folder,) = open_results(context, [results])
     topic = of_topic if of_topic is not None else topic
@@ -63,11 +63,11 @@ def show(
     if run is not None and topic is not None:
         try:
             view = show_answer(folder, run, topic, problems, labels=labels, passages=passages)
-        except InputError:  # which what was left out may explain
+        except InputError:  # the problems may explain it
             list_problems(problems)
             raise
         if not passages and any(judged.get("passage") for judged in view.data["judged"]):
-            hint = "\n--passages prints the cited passages.\n"
+            hint = "\nAdd --passages to print the cited passages.\n"
     elif labels is not None or passages:
         name = "--labels" if labels is not None else "--passages"
         raise InputError(f"{name}: shown with one answer; name its run and topic too")

@@ -1,4 +1,4 @@
-"""`judge watch`: judge again what changes in the files of a config, and show what moved."""
+"""`judge watch`: judge again when files of a config change, and show which scores moved."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from ...programs.config.sections import Config
     from ...records.rows import ScoreRow
 
-SHOWN = 20  # questions that moved
-Key = tuple[str, str, str]  # measure, run and question
+SHOWN = 20  # topics whose scores changed
+Key = tuple[str, str, str]  # measure, run, topic
 Rows = Mapping[Key, "ScoreRow"]
-Stamps = dict[Path, tuple[int, int, int]]  # when it was written, its size, which file it is
+Stamps = dict[Path, tuple[int, int, int]]  # modification time, size, inode
 POLL_S = 0.5
 
 
 @settings("run.out run.max_cost", model=False, config=False)
 def watch(given: ParsedSettings, what: File) -> None:
-    """Judge, wait for a file of the config to change, and judge again what is new in it.
+    """Judge, then judge new input whenever a file of the config changes.
 
-    Prints the leaderboard and the questions whose scores moved since the last time. Input that
-    cannot be read is reported, and waited for. Ends with Ctrl-C.
+    Prints the leaderboard and the topics whose scores changed. If a file cannot be read, the
+    command prints the error and waits for a change. Press Ctrl-C to end.
 
     Example: judge watch judge.yaml --max-cost 2
 
-    Exit: 130 interrupted; what was judged is kept, also for judge run.
+    Exit: 130 interrupted; judgements are kept, also for judge run.
 
     Args:
         what (CONFIG): A config file.
@@ -49,10 +49,10 @@ def watch(given: ParsedSettings, what: File) -> None:
 
 
 def keep_judging(watched: Watched, rounds: int | None = None) -> None:
-    """Judge whenever files have changed.
+    """Judge each time that files have changed.
 
     Args:
-        rounds: end after so many; None: never.
+        rounds: number of times to judge; None: no limit.
     """
     from ...backends.errors import EndpointUnusable
 
@@ -69,7 +69,7 @@ def keep_judging(watched: Watched, rounds: int | None = None) -> None:
         except (InputError, EndpointUnusable, OSError) as error:
             watched.note_failure()
             write_note(f"judge: {error}\n")
-        write_note("Waiting for changes; Ctrl-C ends.\n")
+        write_note("Waiting for changes; press Ctrl-C to end.\n")
         sys.stdout.flush()
 
 
@@ -87,7 +87,7 @@ def _judge(config: Config) -> None:
 
 
 def _rows(folder: Path) -> Rows | None:
-    """The main measures of each question in a results folder; None: there are no results yet."""
+    """Read the main measures of each topic in a results folder; None: no results yet."""
     from ...gates.checks import choose_measures, list_runs
     from ...programs.scoring.result import Result
 
@@ -105,7 +105,7 @@ def _rows(folder: Path) -> Rows | None:
 
 
 def _show_moves(before: Rows, after: Rows) -> View:
-    """The questions whose scores are others now, those that fell furthest first."""
+    """Show the topics whose scores changed, largest drop first."""
     keys = dict.fromkeys((*after, *before))
     moved = [key for key in keys if _value(before, key) != _value(after, key)]
     if not moved:
@@ -140,11 +140,11 @@ def _value(of: Rows, key: Key) -> str:
 
 
 class Watched:
-    """A config file and all that it names, new files that its patterns fit among them.
+    """A config file and all files that it names, also new files that match its patterns.
 
     Args:
-        path: of the config. read: the config as it is now; may raise InputError.
-        poll_s: seconds between two looks.
+        path: the config file. read: reads the current config; may raise InputError.
+        poll_s: seconds between checks of the files.
     """
 
     def __init__(self, path: Path, read: Callable[[], Config], poll_s: float = POLL_S) -> None:
@@ -155,13 +155,12 @@ class Watched:
         self._is_failed = False
 
     def wait(self, most_looks: int | None = None) -> list[Path]:
-        """Wait until some file holds something else and none has changed for a while.
+        """Wait until the content of a file has changed and all files are stable.
 
         Args:
-            most_looks: how often to look; None: for ever.
+            most_looks: maximum number of checks; None: no limit.
 
-        Returns: those files, which count as taken from now on; the first time all; [] where
-            nothing happened in so many looks.
+        Returns: the changed files; all files on the first call; [] if no file changed.
         """
         looks = 0
         while most_looks is None or looks < most_looks:
@@ -171,7 +170,7 @@ class Watched:
             stamps = self._look()
             if stamps == self._stamps:
                 continue
-            if self._stamps is not None:  # somebody may be at it
+            if self._stamps is not None:  # somebody may still be writing
                 time.sleep(self._poll_s)
                 if self._look() != stamps:
                     continue
@@ -192,26 +191,26 @@ class Watched:
         return []
 
     def config(self) -> Config:
-        """The config as it is now. Raises: InputError."""
+        """Read the current config. Raises: InputError."""
         self._config = self._read()
         return self._config
 
     def note_failure(self) -> None:
-        """Nothing came of what was taken: a file that is written again counts, as it was too."""
+        """Count each file that is written again as changed, even with the same content."""
         self._is_failed = True
 
     def _look(self) -> Stamps:
         from ...programs.engine.manifest import input_files
 
         files = [self._path]
-        with suppress(InputError):  # reported when it is judged
+        with suppress(InputError):  # reported when the config is judged
             files += input_files(self._config or self._read())
         return {path: stamp for path in files if (stamp := _stamp(path)) is not None}
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
-        status = path.stat() if path.exists() else path.lstat()  # of a link to nothing: the link
+        status = path.stat() if path.exists() else path.lstat()  # a broken link: the link itself
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,4 +1,4 @@
-"""What all sections of a config share, and the names of tasks and judges that it may use."""
+"""The base of config sections, and the names of tasks and judges in a config."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from ...judges.table import BUILT_IN as JUDGES
 from ...judges.table import Variant, judge_names
 from ...records.reading.problems import Problems, did_you_mean
 
-SECTIONS = "nuggetjudge.settings"  # of entry points: NAME = "module:Class", a Section with defaults
-JUDGE_SETTINGS = "nuggetjudge.judge_settings"  # of entry points: NAME = "module:JudgeSettings"
-INPUTS = "nuggetjudge.data"  # of entry points: NAME = "module:object", an Input
-Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
+SECTIONS = "nuggetjudge.settings"  # entry points: NAME = "module:Class", a Section with defaults
+JUDGE_SETTINGS = "nuggetjudge.judge_settings"  # entry points: NAME = "module:JudgeSettings"
+INPUTS = "nuggetjudge.data"  # entry points: NAME = "module:object", an Input
+Whole = Annotated[int, Field(lt=2**63)]  # the largest integer of JSON in the manifest
 
 
 class Flag(NamedTuple):
-    """How the command line has a setting, where that does not follow from its place.
+    """How the command line shows a setting.
 
     Attributes:
-        panel: the heading of `--help` that it stands under, instead of its section's name.
+        panel: its heading in `--help`; default: the name of its section.
     """
 
     panel: str = ""
 
 
 class Section(BaseModel):
-    """Settings that are checked once: an unknown one is an error."""
+    """Settings, checked when they are read; an unknown setting is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -43,50 +43,49 @@ S = TypeVar("S", bound=Section)
 
 
 def load_sections() -> dict[str, type[Section]]:
-    """The sections that programs of other packages bring, by their names in a config.
+    """Load the sections of tasks from other packages, by name in a config.
 
-    One that cannot be imported is left out, and `broken` says why: the error of a config that
-    names it.
+    A section that cannot be imported is left out; `broken` keeps the reason for the error.
     """
     return _load_all(SECTIONS)
 
 
 class JudgeSettings(Section):
-    """Settings of one judge that choose another class in its place: fields of `judges.NAME`.
+    """Settings of one judge that select another class for it: fields of `judges.NAME`.
 
-    Another package subclasses it, and names it by an entry point. Fields have defaults.
+    Another package subclasses it and names it in an entry point. Fields have defaults.
 
     Attributes:
-        judge: the name of the judge. variants: all classes that these settings may choose.
+        judge: the name of the judge. variants: all classes that these settings may select.
     """
 
     judge: ClassVar[str]
     variants: ClassVar[tuple[Variant, ...]]
 
     def choose(self) -> Variant | None:
-        """What these settings choose; None: the judge itself."""
+        """Return the class that these settings select; None: the judge itself."""
         return None
 
     def check(self, asked_for_labels: str) -> None:
-        """Raise ValueError, `FIELD: what`, for settings that do not go together.
+        """Raise ValueError, `FIELD: what`, for settings that cannot be combined.
 
         Args:
-            asked_for_labels: the setting by which a model is asked for the labels of the scale,
-                such as `verify`; "": none.
+            asked_for_labels: a setting that asks a model for the labels of the scale, such as
+                `verify`; "": none.
         """
 
 
 @cache
 def load_judge_settings() -> dict[str, type[JudgeSettings]]:
-    """The settings of judges that other packages bring, by name; left out as sections are."""
+    """Load the settings of judges from other packages, by name; see `load_sections`."""
     return _load_all(JUDGE_SETTINGS)
 
 
 def find_variant(judge: JudgeName, settings: Mapping[str, Any]) -> Variant | None:
-    """What the settings of a judge choose in its place; None: the judge itself.
+    """Return the class that a judge's settings select; None: the judge itself.
 
     Args:
-        settings: its section of a config that was checked, as a mapping.
+        settings: its checked section of a config, as a mapping.
     """
     for kind in load_judge_settings().values():
         if kind.judge == judge:
@@ -97,7 +96,7 @@ def find_variant(judge: JudgeName, settings: Mapping[str, Any]) -> Variant | Non
 
 
 def find_variant_of_scale(judge: JudgeName, labels: Sequence[str]) -> Variant | None:
-    """The class that may take the place of a judge and gives these labels; None: there is none."""
+    """Return the variant of a judge that gives these labels; None if there is none."""
     kinds = (kind for kind in load_judge_settings().values() if kind.judge == judge)
     variants = (variant for kind in kinds for variant in kind.variants)
     return next((each for each in variants if each.labels == tuple(labels)), None)
@@ -105,17 +104,17 @@ def find_variant_of_scale(judge: JudgeName, labels: Sequence[str]) -> Variant | 
 
 @dataclass(frozen=True)
 class Input:
-    """Files that a program of another package is given: a field of `data:`.
+    """Input files for a task of another package: a field of `data:`.
 
     Attributes:
-        description: of the setting.
-        suffixes: of the files that are taken of a folder; (): the setting names one file.
-        read: what they hold by topic; in the Collection it is `given[NAME]`.
-        is_made: whether a program makes it where none is given (`Program.makes`).
-        query: the question of a topic, by what is given for it: a run without a file of topics
-            then judges the topics of this file. None: it says none.
-        texts: the texts of ids, by what is given for a topic: name of the id -> id -> text, such as
-            `{"fact_id": {"f1": "..."}}`. Labels that people gave to such ids then need no texts.
+        description: description of the setting.
+        suffixes: suffixes of files to read from a folder; (): the setting names one file.
+        read: reads the files; returns their content by topic, `given[NAME]` of the Collection.
+        is_made: whether a task creates it if no file is given (`Program.makes`).
+        query: returns the question of a topic from its content, so that a run needs no file of
+            topics. None: the files have no questions.
+        texts: returns the texts of ids from a topic's content: id name -> id -> text, such as
+            `{"fact_id": {"f1": "..."}}`. Human labels with such ids then need no texts.
     """
 
     description: str
@@ -128,11 +127,11 @@ class Input:
 
 @cache
 def load_inputs() -> dict[str, Input]:
-    """The inputs that programs of other packages bring, by name; left out as sections are."""
+    """Load the inputs of tasks from other packages, by name; see `load_sections`."""
     return _load_all(INPUTS)
 
 
-broken: dict[str, str] = {}  # setting of another package that could not be imported -> why
+broken: dict[str, str] = {}  # setting of another package that could not be imported -> reason
 
 
 def _load_all(group: str) -> dict[str, Any]:
@@ -140,14 +139,14 @@ def _load_all(group: str) -> dict[str, Any]:
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):
         try:
             found[entry.name] = entry.load()
-        except Exception as error:  # another package's code may raise anything
+        except Exception as error:  # code of another package may raise any error
             broken[entry.name] = f"{entry.value} cannot be imported ({error!r})"
     return found
 
 
-PROGRAMS = "nuggetjudge.programs"  # of entry points: NAME = "module:object", a Program
+PROGRAMS = "nuggetjudge.programs"  # entry points: NAME = "module:object", a Program
 _HOME = __name__.rpartition(".config")[0] + ".protocols"
-# Where each is, as an entry point says it; they run, and their scores stand, in this order.
+# The place of each task, as in an entry point. This is the order of tasks and of their scores.
 BUILT_IN = {
     "relevance": f"{_HOME}.relevance:Relevance",
     "nuggets": f"{_HOME}.nuggets:Nuggets",
@@ -160,37 +159,37 @@ BUILT_IN = {
 }
 
 
-# Other names that a config, a command and Python take for a program.
+# Other names for a task, in configs, commands and Python.
 ALIASES = {"faithfulness": "groundedness"}
 
 
 def resolve_program(name: str) -> str:
-    """The name of a program that may be given by another one (ALIASES)."""
+    """Return the name of a task; resolves ALIASES."""
     return ALIASES.get(name, name)
 
 
 def program_names() -> list[str]:
-    """All programs, the built-in ones first."""
+    """Return the names of all tasks, built-in tasks first."""
     return list(dict.fromkeys((*BUILT_IN, *_list_installed(tuple(sys.path)))))
 
 
-@cache  # looking through all that is installed takes longer than judging a few answers
+@cache  # looking through installed packages takes longer than judging a few answers
 def _list_installed(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the programs of other packages on the import path."""
+    """List the names of tasks from other packages on the import path."""
     return tuple(entry.name for entry in entry_points(group=PROGRAMS))
 
 
-HERE = ("local", "batch")  # executors that ask from this process
-EXECUTORS = "nuggetjudge.executors"  # of entry points: NAME = "module:Class", an engine.Executor
+HERE = ("local", "batch")  # executors that send requests from this process
+EXECUTORS = "nuggetjudge.executors"  # entry points: NAME = "module:Class", an engine.Executor
 
 
 def executor_names() -> list[str]:
-    """All executors, the built-in ones first."""
+    """Return the names of all executors, built-in executors first."""
     return list(dict.fromkeys((*HERE, *(entry.name for entry in entry_points(group=EXECUTORS)))))
 
 
 class _OneOf:
-    """A name that `names` lists; the JSON Schema lists them too."""
+    """A name from the list `names`, which is also in the JSON Schema."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self.names = names
@@ -203,9 +202,9 @@ class _OneOf:
 
 def _check_name(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
     def check(name: str) -> str:
-        if name not in built_in and name not in names():  # entry points take time to look up
+        if name not in built_in and name not in names():  # looking up entry points is slow
             wanted = ", ".join(names()) + did_you_mean(name, names())
-            raise ValueError(f"there is no {what} {name!r}, wanted one of {wanted}")
+            raise ValueError(f"unknown {what} {name!r}; wanted one of {wanted}")
         return name
 
     return AfterValidator(check)

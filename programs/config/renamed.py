@@ -1,7 +1,7 @@
-"""What earlier versions had, and what to use instead. Errors read these tables.
+"""Settings and options of earlier versions, and what to use instead. Errors use these tables.
 
-docs/reference/renamed.md has them, too; a test keeps both equal. Settings have dotted names, with *
-for a name of the user's own or a place in a list; options begin with the name of their command.
+docs/reference/renamed.md shows them too; a test keeps both equal. Settings have dotted names,
+with * for a name that the user chooses or a place in a list. Options follow their command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...backends.config import ModelConfig
 from ...records.reading.settings import Keys
 from .sections import Config
 
-# New names, by the old ones; a finished folder's config is read with them.
+# New names by old names; configs of finished results folders are read with them.
 RENAMED_SETTINGS: Mapping[str, str] = {
     "hunt": "nugget_search",
     "nuggets.how": "nuggets.method",
@@ -28,16 +28,16 @@ RENAMED_SETTINGS: Mapping[str, str] = {
     "judges.*.cascade.stages.*.judge.jury.how": "judges.*.cascade.stages.*.judge.jury.method",
 }
 RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {"nuggets.method": {"hunt": "search"}}
-# What to do instead, by the old names; a finished folder's config is read without them.
+# What to do instead, by old name; configs of finished results folders are read without them.
 REMOVED_SETTINGS: Mapping[str, str] = {
-    "judges.*.jury.weights": "cuts fitted to the mean (judges.NAME.state) say whom to trust",
-    "run.seed": "nothing that a run does is random",
-    "models.*.batch_discount": "a batch costs half; set price for another",
-    "run.worker_cpus": "a worker takes one CPU; run.workers says how many there are",
-    "evidence.how": "evidence is looked for in fixed steps",
-    "evidence.steps": "evidence is looked for in fixed steps",
-    "evidence.claims": "a sentence that is supported in part is always split",
-    "nugget_search.facets": "8 sub-questions of a topic are searched for",
+    "judges.*.jury.weights": "fit cuts to the mean instead (judges.NAME.state)",
+    "run.seed": "a run uses no random numbers",
+    "models.*.batch_discount": "a batch costs half; set price to change that",
+    "run.worker_cpus": "a worker uses one CPU; run.workers sets their number",
+    "evidence.how": "the search for evidence has fixed steps",
+    "evidence.steps": "the search for evidence has fixed steps",
+    "evidence.claims": "partly supported sentences are always split",
+    "nugget_search.facets": "a search uses 8 sub-questions per topic",
     "nugget_search.stop": "a search ends after 2 rounds without a new nugget",
     "nugget_search.dedupe": "the entailment judge compares two nuggets",
     "nugget_search.most": "a search keeps 60 nuggets, and nuggets.keep cuts them",
@@ -45,33 +45,33 @@ REMOVED_SETTINGS: Mapping[str, str] = {
     "pipelines.*.*.rocchio": "rm3: true, or Lucene(index, rocchio=Rocchio()) in Python",
     "retrieve.*.faiss_search": "Dense.open(..., faiss_search=) in Python",
     "pipelines.*.*.faiss_search": "Dense.open(..., faiss_search=) in Python",
-    "retrieve.*.prompt": "RankLLM is asked by its rank_gpt prompt",
-    "pipelines.*.*.prompt": "RankLLM is asked by its rank_gpt prompt",
+    "retrieve.*.prompt": "RankLLM uses its rank_gpt prompt",
+    "pipelines.*.*.prompt": "RankLLM uses its rank_gpt prompt",
     "models.*.renormalise": "logprobs: false gives no probabilities",
     "models.*.max_reply_bytes": "a reply of more than 1 MiB is cut off",
     "models.*.max_retry_after_s": "a server that asks to wait for more than 60 s is not waited for",
     "coverage.paper_zero": "an unreadable rating is unjudged and widens the bounds",
     "run.batch.megabytes": "a batch holds 200 MB; run.batch.requests makes it smaller",
-    "models.*.tokens_per_s": "--dry-run counts tokens; divide them by your tokens a second",
+    "models.*.tokens_per_s": "--dry-run counts tokens; divide them by your tokens per second",
 }
 _PIPELINE = "--pipeline 'bm25 100, cut 10'"
 _CUT = "--set 'retrieve=[bm25 100, {cut: {tokens: 4000}}]', or required: true"
-_DRAWS = "the figures are drawn 1,000 times by the same seed"
+_DRAWS = "intervals use 1,000 resamples with a fixed seed"
 _QUIET = "progress is a few lines of stderr: 2>/dev/null, or --quiet of judge run"
 _SPENT = "manifest.json has the requests, tokens and seconds"
 REMOVED_OPTIONS: Mapping[str, str] = {
     "run --field": "--set items.fields.INPUT=NAME",
     "export autojudge --veil": "--pseudonyms KEY",
-    "calibrate --agent": "fit each judge to labels of its own (--judge)",
-    "calibrate --call-price": "fit each judge to labels of its own (--judge)",
+    "calibrate --agent": "fit each judge to its own labels (--judge)",
+    "calibrate --call-price": "fit each judge to its own labels (--judge)",
     "calibrate --limit": "--sample N",
     "calibrate --topic-labels": "--option topic_labels=N",
     "calibrate --no-weigh-words": "--option weigh_words=false",
     "calibrate --seed": "--option seed=N",
     "calibrate --resamples": "--option resamples=N",
     "calibrate --level": "--option level=VALUE",
-    "run --gpus": "--dry-run counts tokens; divide them by your tokens a second",
-    "run --tokens-per-s": "--dry-run counts tokens; divide them by your tokens a second",
+    "run --gpus": "--dry-run counts tokens; divide them by your tokens per second",
+    "run --tokens-per-s": "--dry-run counts tokens; divide them by your tokens per second",
     "retrieve --hits": _PIPELINE,
     "retrieve --tokens": _CUT,
     "retrieve --context": _CUT,
@@ -100,10 +100,10 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "drift --level": "intervals are 95%",
     "gate --level": "intervals are 95%",
     "compare --resamples": _DRAWS.replace("1,000", "10,000"),
-    "next --show-labels": "people follow the labels that they see; judge show has the judge's",
+    "next --show-labels": "labels that people see influence them; judge show prints the judge's",
     "index --config": "--pipeline FILE",
     "retrieve --config": "--pipeline FILE",
-    "calibrate --diff": "--all shows the prompt found against the one before",
+    "calibrate --diff": "--all shows how the prompt changed",
     "score --measure": "--measures A,B",
     "compare --seed": "nj.compare(..., seed=) in Python",
     "agree --by": "judge bias HUMAN JUDGED --by NAMES",
@@ -116,7 +116,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "coverage --seed": _DRAWS,
     "coverage --resamples": _DRAWS,
     "cascade fit --seed": _DRAWS,
-    "cascade fit --splits": "a guarantee is tried on 1,000 splits",
+    "cascade fit --splits": "a guarantee is tested on 1,000 splits",
     "cascade curve --seed": _DRAWS,
     "cascade curve --resamples": _DRAWS,
     "cascade curve --level": "intervals are 95%",
@@ -126,7 +126,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "jury --seed": _DRAWS,
     "jury --resamples": _DRAWS,
     "jury --draws": "fit cuts: judge calibrate --judge NAME --method topic",
-    "jury --family": "name the results of the members that you want",
+    "jury --family": "give the results of the members that you want",
     "jury --best": "fit cuts: judge calibrate --judge NAME --method topic",
     "jury --topic-labels": "fit cuts: judge calibrate --judge NAME --method topic",
     "jury --level": "intervals are 95%",
@@ -134,7 +134,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
 
 
 def find_outdated(data: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
-    """Where a config has settings of an earlier version, and what to do about each."""
+    """Yield the place of each setting of an earlier version, and what to do."""
     for old, new in RENAMED_SETTINGS.items():
         yield from ((at, f"is now {'.'.join(_at(new, old, at))}") for at in _find(data, old))
     for old, instead in REMOVED_SETTINGS.items():
@@ -146,7 +146,7 @@ def find_outdated(data: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
 
 
 def in_new_words(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The config of a finished run with the settings that this version has."""
+    """Return the config of a finished run with settings of this version."""
     new = copy.deepcopy(dict(data))
     for old in (*RENAMED_SETTINGS, *REMOVED_SETTINGS):
         for at in list(_find(new, old)):
@@ -175,7 +175,7 @@ def _find(data: Any, pattern: str, at: Keys = ()) -> Iterator[Keys]:
 
 
 def _at(new: str, old: str, at: Keys) -> Keys:
-    """The new name with what stands for the * of the old one."""
+    """Return the new name, with each * filled from the old name."""
     own = iter([key for name, key in zip(old.split("."), at, strict=True) if name == "*"])
     return tuple(next(own) if name == "*" else name for name in new.split("."))
 
@@ -187,7 +187,7 @@ def _inner(data: Any, at: Keys) -> Any:
 
 
 def explain_option(command: str, option: str, *, takes_settings: bool) -> str:
-    """What to use instead of an option that a command does not have; "" if nobody knows."""
+    """Return what to use instead of an option that a command does not have; "" if unknown."""
     if instead := REMOVED_OPTIONS.get(f"{command} {option}"):
         return f"It was removed: {instead}."
     if not takes_settings:
@@ -200,7 +200,7 @@ def explain_option(command: str, option: str, *, takes_settings: bool) -> str:
 
 
 def _settings_named(name: str) -> Iterator[tuple[str, bool]]:
-    """Where a setting has this name, and whether it is a switch."""
+    """Yield the settings with this name, and whether each is a switch."""
     sections = {key: field.annotation for key, field in Config.model_fields.items()}
     sections["models.default"] = ModelConfig
     for at, kind in sections.items():

@@ -1,4 +1,4 @@
-"""The config of a run: what is judged, by which judges and how. Errors name the line."""
+"""The config of a run: what to judge, with which judges, and how. Errors name the line."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from .pipelines import AnyStep, Bm25Step, Pipeline, SearchPipeline, as_step
 
 
 class NuggetSearchConfig(Section):
-    """How `nuggets.method: search` goes, for each topic."""
+    """Settings of `nuggets.method: search`; limits are per topic."""
 
     pipeline: SearchPipeline = Field(
         default=(as_step("bm25 50"), as_step("mmr 10")),
         validate_default=True,
-        description="steps of each search, without a model; at most 20 passages are read",
+        description="steps of each search, without a model; reads at most 20 passages",
     )
-    rounds: Whole = Field(default=4, ge=1, le=20, description="most rounds of searches")
-    calls: Whole = Field(default=80, ge=1, le=10_000, description="most calls for a topic")
+    rounds: Whole = Field(default=4, ge=1, le=20, description="maximum rounds of searches")
+    calls: Whole = Field(default=80, ge=1, le=10_000, description="maximum calls per topic")
 
 
 class QuestionsConfig(Section):
-    """What sub-questions of `coverage` are made from."""
+    """How to make the sub-questions of `coverage`."""
 
     method: Literal["report", "research"] = Field(
         default="report",
-        description="sub-questions from the reference report, or by research of the topic",
+        description="make sub-questions from the reference report, or by research on the topic",
     )
     pipeline: SearchPipeline = Field(
         default=(as_step("bm25 5"),),
         validate_default=True,
-        description="steps of the search for a question; at most 20 passages are graded",
+        description="steps of the search for a question; grades at most 20 passages",
     )
 
 
@@ -62,7 +62,7 @@ def _as_names(value: Any) -> Any:
 
 
 def _number_or_required(most: int) -> BeforeValidator:
-    """A number from 1 to `most`, also as text, or the word."""
+    """Accept a number from 1 to `most`, also as text, or `required`."""
 
     def check(value: Any) -> Any:
         if isinstance(value, str) and value.isdecimal():
@@ -75,87 +75,89 @@ def _number_or_required(most: int) -> BeforeValidator:
 
 
 class CoverageConfig(Section):
-    """The settings of arXiv:2506.20051; those that differ say so."""
+    """Settings of coverage; the defaults are those of arXiv:2506.20051 unless noted."""
 
     n: Whole = Field(
-        default=15, ge=1, le=100, description="sub-questions made of a report or topic"
+        default=15, ge=1, le=100, description="sub-questions to make for a report or topic"
     )
     eta: int = Field(
-        default=3, ge=1, le=5, description="rating from which a text answers a question"
+        default=3, ge=1, le=5, description="lowest rating with which a text answers a question"
     )
     k: Annotated[Literal["required"] | Whole, _number_or_required(MAX_PASSAGES)] = Field(
-        default=10, description="passages of a context; required: as many as the topic's Z* has"
+        default=10,
+        description="passages in a context; required: as many as the reference context Z*",
     )
     alpha: float = Field(default=0.5, ge=0, le=1, description="alpha of alpha-nDCG")
-    weight: float = Field(default=0.5, gt=0, description="exponent of the density")
+    weight: float = Field(default=0.5, gt=0, description="exponent of density")
     tokenizer: str = Field(
-        default="words", description="counts tokens: words, tiktoken:NAME or a .json file"
+        default="words", description="how to count tokens: words, tiktoken:NAME or a .json file"
     )
-    own_only: bool = Field(default=False, description="passages of other topics answer nothing")
+    own_only: bool = Field(default=False, description="ignore passages of other topics")
     answerable: Literal["pool", "all"] = Field(
-        default="pool", description="which questions count: those that the pool answers, or all"
+        default="pool", description="questions that count: those that the pool answers, or all"
     )
     contexts: Literal["retrieval", "answers"] = Field(
-        default="retrieval", description="context: the ranking, or answers: what an answer cites"
+        default="retrieval",
+        description="context: the ranking, or the passages that an answer cites",
     )
 
 
 class EvidenceConfig(Section):
-    """For which sentences evidence is looked for, where, and how far (docs/agents.md)."""
+    """Which sentences to search evidence for, where, and how long (docs/agents.md)."""
 
     of: Annotated[
         tuple[Literal["none", "partial", "uncited", "full"], ...], BeforeValidator(_as_names)
     ] = Field(
         default=("none", "uncited"),
         min_length=1,
-        description="sentences by the label of their first citation, or uncited",
+        description="sentences to search for, by the label of their first citation, or uncited",
     )
     labels: InputPath | None = Field(
-        default=None, description="support labels to start from; default: the support judge's"
+        default=None, description="support labels to start from; default: ask the support judge"
     )
     pipeline: SearchPipeline = Field(
         default=(Bm25Step(step="bm25", hits=20),),
-        description="steps that search the passages, without a model",
+        description="steps of each search, without a model",
     )
-    judged: int = Field(default=10, ge=1, le=100, description="passages judged in each search")
+    judged: int = Field(default=10, ge=1, le=100, description="passages to judge per search")
     queries: int = Field(
-        default=3, ge=0, le=10, description="queries if the sentence itself finds nothing"
+        default=3, ge=0, le=10, description="queries to write if the sentence itself finds nothing"
     )
     contradictions: int = Field(
-        default=3, ge=0, le=20, description="passages checked for contradiction"
+        default=3, ge=0, le=20, description="passages to check for contradiction"
     )
     scope: Annotated[tuple[Literal["self", "reply", "corpus"], ...], BeforeValidator(_as_names)] = (
         Field(
             default=("self", "reply", "corpus"),
             min_length=1,
-            description="the cited passage again, the answer's references, all passages",
+            description="self: cited passage; reply: answer's references; corpus: all passages",
         )
     )
-    calls: Whole = Field(default=80, ge=1, le=1000, description="most calls for a sentence")
+    calls: Whole = Field(default=80, ge=1, le=1000, description="maximum calls per sentence")
     min_score: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="score of a used suggestion; default: 0.7 for the lexical judge, else 0",
+        description="lowest score of a used suggestion; default: 0.7 for the lexical judge, else 0",
     )
 
 
 class GenerateConfig(Section):
-    """What `judge generate` writes answers from, and in which layout."""
+    """Settings of `judge generate`: context, length and layout of answers."""
 
-    k: int = Field(default=10, ge=1, le=100, description="most passages for an answer")
+    k: int = Field(default=10, ge=1, le=100, description="maximum passages per answer")
     words: Annotated[Literal["required"] | Whole, _number_or_required(100_000)] = Field(
-        default=400, description="words of an answer (required: of its topic's Z*), at most"
+        default=400, description="maximum words per answer; required: words of the topic's Z*"
     )
-    citations: Whole = Field(default=3, ge=1, description="most citations of a sentence")
+    citations: Whole = Field(default=3, ge=1, description="maximum citations per sentence")
     layout: Literal["rag24", "rag25"] = Field(
-        default="rag24", description="layout of TREC RAG 2024 (rag24), or of 2025 and 2026 (rag25)"
+        default="rag24", description="layout of TREC RAG 2024 (rag24), or 2025 and 2026 (rag25)"
     )
     instructions: InputPath | None = Field(
-        default=None, description="file that replaces the instructions"
+        default=None, description="file with instructions to use instead"
     )
     run_id: str | None = Field(
-        default=None, min_length=1, description="run id; default: the retrieval run's"
+        default=None, min_length=1, description="run id; default: id of the retrieval run"
     )
 
 
@@ -178,10 +180,10 @@ __all__ = [
     "SupportConfig",
 ]
 
-NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
+NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # limits of Linux; 200 for files in a results folder
 
 
-_QUOTING = ("support", "recheck")  # in the evidence program
+_QUOTING = ("support", "recheck")  # in the evidence task
 _ITEM_JUDGES = ", ".join(name for name, kind in BUILT_IN.items() if kind.labels_items)
 _SPENDING, _OUTPUT, _WORKERS = Flag(panel="Spending"), Flag(panel="Output"), Flag(panel="Workers")
 
@@ -195,7 +197,7 @@ def _as_several(value: Any) -> Any:
 
 
 def as_share(value: Any) -> Any:
-    """A share that is written as 2% or 0.02. Raises: ValueError for another text."""
+    """Read a share written as 2% or 0.02. Raises: ValueError for other text."""
     if not isinstance(value, str):
         return value
     try:
@@ -209,9 +211,9 @@ def _own_judge(value: Any) -> Any:
 
 
 def _writable(path: Path) -> Path:
-    """A path that a file system can hold, with room for the names of files in it."""
+    """Check that a file system can hold the path and files in it."""
     if "\0" in str(path):
-        raise ValueError("the path holds a NUL character")
+        raise ValueError("the path contains a NUL character")
     if any(len(os.fsencode(part)) > NAME_BYTES for part in path.parts):
         raise ValueError(f"a name in the path is longer than {NAME_BYTES} bytes")
     if len(os.fsencode(path.absolute())) > PATH_BYTES:
@@ -226,7 +228,7 @@ InputPaths = Annotated[tuple[InputPath, ...], BeforeValidator(_as_several)]
 InputPatterns = Annotated[tuple[InputPattern, ...], BeforeValidator(_as_several)]
 
 
-Seen = Literal["judge", "nuggets", "prompts"]  # of this evaluation, by a system that is judged
+Seen = Literal["judge", "nuggets", "prompts"]  # parts of the evaluation that a system saw
 
 
 def _as_seen(value: Any) -> Any:
@@ -234,40 +236,44 @@ def _as_seen(value: Any) -> Any:
 
 
 class _DataConfig(Section):
-    """Files, relative to the config file. `runs` takes files, folders and patterns."""
+    """Input files, relative to the config file. `runs` takes files, folders and patterns."""
 
     topics: InputPath | None = Field(default=None, description="topics, TSV or JSONL")
     runs: InputPatterns = Field(default=(), description="run files, folders or patterns")
     passages: InputPaths = Field(default=(), description="passage texts, JSONL")
     candidates: InputPath | None = Field(
-        default=None, description="ranked passages by topic, to make nuggets from or to grade"
+        default=None, description="ranked passages by topic, to grade or to make nuggets from"
     )
     qrels: InputPath | None = Field(default=None, description="relevance grades of the candidates")
-    nuggets: InputPath | None = Field(default=None, description="nugget bank; made if missing")
+    nuggets: InputPath | None = Field(default=None, description="nugget bank; default: create one")
     items: InputPath | None = Field(
         default=None, description="items with their ids and texts, JSONL or CSV"
     )
-    questions: InputPath | None = Field(default=None, description="sub-questions; made if missing")
+    questions: InputPath | None = Field(
+        default=None, description="sub-questions; default: create them"
+    )
     reference: InputPath | None = Field(
-        default=None, description="reference reports, to make sub-questions from and to rate"
+        default=None, description="reference reports, to rate and to make sub-questions from"
     )
     ratings: InputPaths = Field(default=(), description="known ratings of sub-questions")
     retrieval: InputPatterns = Field(
-        default=(), description="retrieval runs (TREC), whose first passages are the contexts"
+        default=(), description="retrieval runs (TREC); their first passages are the contexts"
     )
-    keypoints: InputPath | None = Field(default=None, description="key points; made if missing")
+    keypoints: InputPath | None = Field(
+        default=None, description="key points; default: create them"
+    )
     documents: InputPath | None = Field(
-        default=None, description="documents by topic, to make what answers are compared with"
+        default=None, description="documents by topic, to make key points from"
     )
     index: InputPath | None = Field(
-        default=None, description="output of judge index, for pipelines"
+        default=None, description="folder of judge index, for pipelines"
     )
     pool: InputPath | None = Field(
-        default=None, description="passage qrels that decide which questions are answerable (P*)"
+        default=None, description="passage qrels that define which questions are answerable (P*)"
     )
     independence: dict[str, Annotated[tuple[Seen, ...], BeforeValidator(_as_seen)]] = Field(
         default_factory=dict,
-        description="by run or pattern, what its system saw of this evaluation",
+        description="what a system saw of this evaluation, by run or pattern",
     )
 
 
@@ -295,143 +301,150 @@ def _start(value: Any) -> Any:
 
 
 class NuggetsConfig(Section):
-    """How nuggets are made, and the numbers of arXiv:2411.09607."""
+    """How to make nuggets; numbers are those of arXiv:2411.09607."""
 
     method: Literal["window", "search"] = Field(
         default="window",
-        description="window: from the relevant candidates; search: from all passages",
+        description="make nuggets from the relevant candidates (window), or search all passages",
     )
     start: Annotated[Literal["none", "window"] | Path, BeforeValidator(_start)] = Field(
-        default="none", description="start of a search: none, window, or a nugget bank"
+        default="none", description="start a search from none, window, or a nugget bank"
     )
 
-    min_grade: Whole = Field(default=1, ge=0, description="grade that a candidate needs; 0: all")
-    max_nuggets: Whole = Field(default=30, ge=1, le=1000, description="most nuggets while it grows")
-    keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
-    fill: bool = Field(default=False, description="make nuggets for topics without a bank")
+    min_grade: Whole = Field(
+        default=1, ge=0, description="lowest grade of a used candidate; 0: use all"
+    )
+    max_nuggets: Whole = Field(
+        default=30, ge=1, le=1000, description="maximum nuggets in the growing list"
+    )
+    keep: Whole = Field(default=20, ge=1, description="nuggets to keep, vital nuggets first")
+    fill: bool = Field(default=False, description="make nuggets for topics missing in the bank")
 
 
 class SupportConfig(Section):
-    """The rule of arXiv:2504.15205 is `first`."""
+    """Which citations to judge; arXiv:2504.15205 judges the first."""
 
     citations: Literal["first", "all"] | Annotated[Whole, Field(ge=1)] = Field(
-        default="first", description="judged citations of a sentence: first, all or a number"
+        default="first", description="citations to judge per sentence: first, all or a number"
     )
 
 
 class GroundednessConfig(Section):
-    """What of an answer is held against its context, and what that context is."""
+    """What to judge in an answer, and against which context."""
 
     unit: Literal["sentences", "claims"] = Field(
         default="sentences",
-        description="judge sentences, or claims that a model finds in the answer",
+        description="judge sentences, or claims that a model extracts from the answer",
     )
     contexts: Literal["answers", "candidates"] = Field(
         default="answers",
-        description="judge against passages of the answers, or the candidates of the topic",
+        description="judge against the answer's passages, or the topic's candidates",
     )
     context_words: Whole = Field(
-        default=3000, ge=1, description="most words of a context in one call"
+        default=3000, ge=1, description="maximum words of context per call"
     )
 
 
 class KeyPointsConfig(Section):
-    """The numbers of arXiv:2410.23000, and what may differ."""
+    """Settings of key points; the defaults are those of arXiv:2410.23000."""
 
     rounds: Whole = Field(
-        default=2, ge=1, le=10, description="most calls for a window of a document"
+        default=2, ge=1, le=10, description="maximum calls per window of a document"
     )
     threshold: float = Field(
-        default=0.7, ge=0, le=1, description="score from which a key point is kept"
+        default=0.7, ge=0, le=1, description="lowest score of a kept key point"
     )
     samples: Whole = Field(
-        default=5, ge=1, le=100, description="replies of the filter without log-probabilities"
+        default=5, ge=1, le=100, description="replies per filter call without log-probabilities"
     )
     precision: bool | Literal["documents"] = Field(
         default=True,
-        description="judge the claims of answers, for KPP; documents: also against the documents",
+        description="judge claims of answers, for KPP; documents: also against the documents",
     )
 
 
 class ItemsConfig(Section):
-    """Who labels the items of `data.items`, and by which of their fields."""
+    """Which judge labels the items of `data.items`, and from which fields."""
 
     judge: Annotated[str | None, BeforeValidator(_own_judge)] = Field(
-        default=None, description=f"who labels items: {_ITEM_JUDGES}, or a YAML file"
+        default=None, description=f"judge that labels items: {_ITEM_JUDGES}, or a YAML file"
     )
     fields: dict[str, str] = Field(
         default_factory=dict,
-        description="INPUT=NAME, if items have another name for an input or id",
+        description="INPUT=NAME, if items name an input or id differently",
     )
 
     @property
     def name(self) -> JudgeName:
-        """The section under `judges:` that is about this judge."""
+        """The name of this judge's section under `judges:`."""
         kind = None if self.judge is None else find_judge(self.judge)
         return str(self.judge) if kind is not None and kind.labels_items else "item"
 
     @property
     def own(self) -> Path | None:
-        """The file of a judge of your own."""
+        """The file of a custom judge."""
         return Path(self.judge) if self.judge is not None and self.name == "item" else None
 
 
 class RunSection(Section):
-    """Where results go and what a run may spend. `out` is relative to the working directory."""
+    """Results folder, limits and execution. `out` is relative to the working directory."""
 
     out: Annotated[Writable, _OUTPUT] = Field(default=Path("results"), description="results folder")
     force: Annotated[bool, _OUTPUT] = Field(
         default=False, description="replace the results of another run"
     )
     concurrency: Whole = Field(
-        default=32, ge=1, le=100_000, description="judgements under way, over all models"
+        default=32,
+        ge=1,
+        le=100_000,
+        description="judgements in progress at a time, over all models",
     )
     max_cost: Annotated[float | None, _SPENDING] = Field(
-        default=None, gt=0, description="most dollars to spend"
+        default=None, gt=0, description="maximum dollars to spend"
     )
     max_calls: Annotated[Whole | None, _SPENDING] = Field(
-        default=None, ge=1, description="most requests to send"
+        default=None, ge=1, description="maximum requests to send"
     )
     max_tokens: Annotated[Whole | None, _SPENDING] = Field(
-        default=None, ge=1, description="most tokens to use"
+        default=None, ge=1, description="maximum tokens to use"
     )
     explain: Annotated[bool, _OUTPUT] = Field(
-        default=False, description="ask for quotes and reasons"
+        default=False, description="ask judges for quotes and reasons"
     )
     explainer: str | None = Field(
         default=None,
-        description="model for quotes and reasons of a decision model, a name under models:",
+        description="model that explains labels of a decision model, a name under models:",
     )
     limit: Annotated[Whole | None, _SPENDING] = Field(
-        default=None, ge=1, description="judge the first N topics or items"
+        default=None, ge=1, description="use only the first N topics or items"
     )
     offline: Annotated[bool, _SPENDING] = Field(
-        default=False, description="answer from the reply cache alone"
+        default=False, description="use only cached replies; ask no model"
     )
     cache: Annotated[bool | Writable, _SPENDING] = Field(
-        default=True, description="keep replies; or their folder"
+        default=True, description="keep replies: true, false, or a folder"
     )
     allow_missing: Annotated[float, BeforeValidator(as_share), _OUTPUT] = Field(
-        default=0.0, ge=0, le=1, description="unjudged share that still counts as complete, e.g. 2%"
+        default=0.0, ge=0, le=1, description="share of judgements that may be missing, e.g. 2%"
     )
     executor: Annotated[ExecutorName, _WORKERS] = Field(
         default="local",
-        description="who asks: this process, batches of the provider, or Ray workers",
+        description="who sends requests: this process, batches of the provider, or Ray workers",
     )
     batch: BatchConfig = Field(
-        default=BatchConfig(), description="how requests are gathered into batches"
+        default=BatchConfig(), description="how to group requests into batches"
     )
     address: Annotated[str, _WORKERS] = Field(
-        default="local", description="Ray cluster: local (starts one), auto, HOST:PORT"
+        default="local", description="Ray cluster: local (starts one), auto or HOST:PORT"
     )
     workers: Annotated[Whole | None, _WORKERS] = Field(
         default=None, ge=1, le=100_000, description="Ray workers; default: as many as fit"
     )
-    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs of a worker")
+    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs per worker")
 
     @property
     def asks_elsewhere(self) -> bool:
-        """Whether the workers of an installed executor ask, rather than this process."""
+        """Whether workers of an installed executor send the requests, not this process."""
         return self.executor not in HERE
 
 
@@ -439,14 +452,14 @@ class _Config(Section):
     """A whole config file."""
 
     program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = Field(
-        default=(), description="tasks: one, a list, or names joined by commas; items runs alone"
+        default=(), description="tasks: one, a list, or names with commas; items only alone"
     )
     data: DataConfig = DataConfig()
     models: dict[str, ModelConfig] = Field(
-        default_factory=dict, description="models, by names of your choice"
+        default_factory=dict, description="models, by names that you choose"
     )
     judges: dict[JudgeName, JudgeConfig] = Field(
-        default_factory=dict, description="settings of judges"
+        default_factory=dict, description="settings of judges, by name of judge"
     )
     nuggets: NuggetsConfig = NuggetsConfig()
     nugget_search: NuggetSearchConfig = NuggetSearchConfig()
@@ -456,9 +469,9 @@ class _Config(Section):
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     groundedness: GroundednessConfig = GroundednessConfig()
-    retrieve: Pipeline = Field(default=(), description="one pipeline that finds contexts")
+    retrieve: Pipeline = Field(default=(), description="one pipeline that retrieves contexts")
     pipelines: dict[str, Pipeline] = Field(
-        default_factory=dict, description="several pipelines, by name of run"
+        default_factory=dict, description="several pipelines, by run name"
     )
     generate: GenerateConfig = GenerateConfig()
     items: ItemsConfig = ItemsConfig()
@@ -467,16 +480,16 @@ class _Config(Section):
     @model_validator(mode="after")
     def _models_exist(self) -> Config:
         if "items" in self.program and len(self.program) > 1:
-            raise ValueError("program: items are no runs with topics to answer, run them alone")
+            raise ValueError("program: items cannot run with other tasks; run it alone")
         check_explainer(self.run.explainer, self.models)
         for name, judge in self.judges.items():
             judge.check(name)
             if judge.model != "default" and judge.model not in self.models:
                 names = ", ".join(dict.fromkeys(["default", *self.models]))
-                raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {names}")
+                raise ValueError(f"judges.{name}.model: no model {judge.model!r}; models: {names}")
             if judge.verify is not None and judge.verify.model not in ("default", *self.models):
                 names = ", ".join(dict.fromkeys(["default", *self.models]))
-                what = f"no model {judge.verify.model!r}; there is {names}"
+                what = f"no model {judge.verify.model!r}; models: {names}"
                 raise ValueError(f"judges.{name}.verify.model: {what}")
             kind = find_judge(name) or BUILT_IN["item"]
             labels_items = kind.labels_items or name == "item"
@@ -488,16 +501,16 @@ class _Config(Section):
 
     @property
     def has_pipelines(self) -> bool:
-        """Whether the run retrieves contexts before they are judged."""
+        """Whether the run retrieves contexts before judging."""
         return bool(self.retrieve or self.pipelines)
 
     @property
     def reads_named_passages(self) -> bool:
-        """Whether a task reads all passages that answers name, cited or not."""
+        """Whether a task reads all passages that answers list, cited or not."""
         return "groundedness" in self.program and self.groundedness.contexts == "answers"
 
     def get_models(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
-        """As `get_model`, of all stages, members, the adjudicator, verifier and explainer."""
+        """List `get_model` for all stages, members, the adjudicator, verifier and explainer."""
         aliases = dict.fromkeys(settings.model for settings in answering(self.judge(judge)))
         models = [(alias, self.model(alias)) for alias in aliases]
         explainer, section = self.run.explainer, self.judge(judge)
@@ -507,53 +520,52 @@ class _Config(Section):
         return models
 
     def has_explainer(self, judge: JudgeName) -> bool:
-        """Whether a model that writes nothing labels for it, and `run.explainer` says why."""
+        """Return whether a decision model labels, and `run.explainer` explains its labels."""
         if self.run.explainer is None or not self.get_model(judge)[1].gives_labels_alone:
             return False
         return self.judge(judge).says_why
 
     def with_judge(self, name: JudgeName, settings: JudgeConfig) -> Config:
-        """The same with other settings of one judge, which are not checked."""
+        """Return a copy with other settings of one judge; they are not checked."""
         return self.model_copy(update={"judges": {**self.judges, name: settings}})
 
     def get_model(self, judge: JudgeName) -> tuple[str, ModelConfig]:
-        """The alias and entry of the model that answers for a judge; lexical when none is named."""
+        """Return the alias and entry of a judge's model; lexical if no model is named."""
         alias = self.judge(judge).model
         return alias, self.model(alias)
 
     def model(self, alias: str) -> ModelConfig:
-        """An entry of `models:`, with the price that this run pays; lexical when there is none."""
+        """Return an entry of `models:` with the price of this run; lexical if there is no entry."""
         entry = self.models.get(alias, ModelConfig(model="lexical"))
         if self.run.executor != "batch":
             return entry
-        from ...backends.budget import get_batch_price  # LiteLLM's table: not for --help
+        from ...backends.budget import get_batch_price  # LiteLLM's table, too slow for --help
 
         return entry.model_copy(update={"price": get_batch_price(entry)})
 
     def here(self) -> Config:
-        """The same, for what only asks from this process, one request at a time."""
+        """Return a copy that asks from this process, one request at a time."""
         return self.change("run", executor="local")
 
     def change(self, section: str, **settings: Any) -> Config:
-        """The same with other values, which are not checked, of some settings of a section."""
+        """Return a copy with other values of some settings of a section; they are not checked."""
         after = getattr(self, section).model_copy(update=settings)
         return self.model_copy(update={section: after})
 
     def section(self, kind: type[S]) -> S:
-        """The section that a program of another package brings, by its class."""
+        """Return the section of a task from another package, by its class."""
         return next(value for value in dict(self).values() if isinstance(value, kind))
 
     def with_steps(self, change: Callable[[Sequence[AnyStep]], tuple[AnyStep, ...]]) -> Config:
-        """The same with each of its pipelines changed."""
+        """Return a copy with each pipeline changed."""
         of_name = {name: change(steps) for name, steps in self.pipelines.items()}
         return self.model_copy(update={"retrieve": change(self.retrieve), "pipelines": of_name})
 
     def judge(self, name: JudgeName) -> JudgeConfig:
-        """A judge's section, or its defaults; with `run.explain` judges of items say why.
+        """Return a judge's section, or its defaults.
 
-        Those whose labels become suggestions of passages always quote.
-
-        A prompt file has words of its own for what its judge is asked.
+        With `run.explain`, judges of items explain their labels, unless a prompt file replaces
+        their prompt. Judges whose labels become suggestions of passages always quote.
         """
         section = self.judges.get(name, JudgeConfig())
         if name in _QUOTING and "evidence" in self.program and section.prompt is None:

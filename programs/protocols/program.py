@@ -1,4 +1,4 @@
-"""The base class of tasks: what running, scoring and labelling need to know about one."""
+"""The base class of tasks: everything that running, scoring and labelling need to know."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ __all__ = [
 
 
 def _no_passages(steps: Sequence[AnyStep]) -> Corpus:
-    raise InputError("there are no passages here for an agent to search")
+    raise InputError("there are no passages for the agent to search")
 
 
 @dataclass
 class Run:
-    """What a program judges with, and where it writes its files.
+    """A run: its judges, its data, and where it writes files.
 
     Attributes:
-        grades: grades of the candidates, by topic and passage, after a judge has given them; a
-            grade of None: not judged.
-        corpus: opens the passages of the run for agents, which search them by these steps. Raises:
-            InputError if there are no passages.
+        grades: grades of the candidates by topic and passage, once a judge has given them;
+            None: not judged.
+        corpus: opens the passages of the run for agents, which search them with these steps.
+            Raises: InputError if there are no passages.
     """
 
     session: Session
@@ -84,19 +84,19 @@ class Run:
         return self.session.judge_set
 
     def notes(self) -> dict[str, Any]:
-        """Return what the manifest keeps for scoring."""
+        """Return the notes of the manifest for scoring."""
         config = self.config.model_dump(mode="json", by_alias=True)
         return {"config": config, "data": describe_data(self.collection), **self.results.notes}
 
 
 class Folder:
-    """Judgements to score: a results folder, one that is being written, or one file.
+    """Judgements to score: a results folder, also while it is written, or one file.
 
     Attributes:
         path: the folder or file.
-        notes: from its manifest: `config`, `data` and the notes of its programs; {} for a file.
-        topics: the topics that every run must answer; None: those that any run answered.
-        where: for one file: field -> values; only rows with one of the values of each are read.
+        notes: from its manifest: `config`, `data` and the notes of its tasks; {} for a file.
+        topics: the topics that every run must answer; None: topics that any run answered.
+        where: for one file: field -> values; only rows with one of these values are read.
     """
 
     def __init__(
@@ -120,21 +120,21 @@ class Folder:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """What the manifest says about the data."""
+        """The manifest's notes about the data."""
         about: Mapping[str, Any] = self.notes.get("data", {})
         return about
 
     @property
     def failed(self) -> list[tuple[str, str]]:
-        """(run, topic) of the answers that are missing through a failure of nuggetjudge itself.
+        """(run, topic) of answers that are missing because nuggetjudge itself failed.
 
-        No program judges them.
+        No task judges them.
         """
         return [(run_id, topic_id) for run_id, topic_id, _ in self.data.get("failed", ())]
 
     @cached_property
     def programs(self) -> list[str]:
-        """Names of the programs that ran."""
+        """Names of the tasks that ran."""
         return list(self.notes.get("config", {}).get("program", ()))
 
     def setting(self, section: str, name: str) -> Any:
@@ -142,25 +142,25 @@ class Folder:
         return self.notes.get("config", {}).get(section, {}).get(name)
 
     def list_counted(self, seen: Iterable[str], without: str = "") -> list[str]:
-        """Return the topics of the means: those of the run, or else those seen, sorted.
+        """Return the topics of means: the topics of the run, or else `seen`, sorted.
 
         Args:
-            without: the note that lists topics to leave out.
+            without: the note that lists topics to exclude.
         """
         every = sorted({*seen}) if self.topics is None else self.topics
         return [topic for topic in every if topic not in self.notes.get(without, ())]
 
     def file(self, name: str) -> Path | None:
-        """Return where a file of this name is; None: there is none. A single file has any name."""
+        """Return the path of a file by name; None if missing. A single file has every name."""
         if self.path.is_file():
             return self.path
         path = self.path / (name if self._is_written else f"{name}.part")
         return path if path.is_file() else None
 
     def need(self, name: str) -> Path:
-        """Return the path as `file` does. Raises: InputError if there is none."""
+        """Return the path as `file` does. Raises: InputError if the file is missing."""
         if (path := self.file(name)) is None:
-            raise InputError(f"{self.path}: has no {name}")
+            raise InputError(f"{self.path}: {name} is missing")
         return path
 
 
@@ -168,33 +168,33 @@ class Program(ABC):
     """A task, such as nuggets. To add one, write a subclass.
 
     Attributes:
-        name: in a config and on the command line.
+        name: its name in a config and on the command line.
         judges: the judges that it may ask.
         kind: the kind of its label files. judged: the file with its judgements.
-        files: all files of judgements that it writes. derived: files that are computed from them.
-        stages: the stages whose items are its judgements, or lead to them; (): one of its name.
-        needs: the files of `data:` of which it needs one, and the fields of samples that give them;
-            () if it reads any.
-        makes: what it makes if it is not given: its name in `data:` -> the file that it writes.
-        notes: keys of the manifest that scores need, with their default values.
-        shown: its measures, as a leaderboard shows them; `NAME@k` without the cut-off.
+        files: all files of judgements that it writes. derived: files computed from them.
+        stages: the stages of its judgements, and stages that lead to them; (): one with its name.
+        needs: files of `data:`, of which it needs at least one, with the fields of samples for
+            them; () if it can read any.
+        makes: data that it makes if missing: name in `data:` -> the file that it writes.
+        notes: keys of the manifest that scores need, with their defaults.
+        shown: its measures in the order of leaderboards; `NAME@k` without the cut-off.
         n_official: how many of `shown` are the official measures of its track or paper.
-        meanings: the meaning of each measure, and which way is better; `NAME@k` without cut-off.
-        reads: the texts by which a person judges one of its items, in order; see `texts`.
-        may_lack: those of `reads` that help, and that an item can be judged without.
-        file_kind: the kind of `judged` if it comes alone, see `file_kind`; "": none.
+        meanings: the meaning of each measure and its better direction; `NAME@k` without cut-off.
+        reads: the texts that a person needs to judge an item, in order; see `texts`.
+        may_lack: texts in `reads` that help but are not necessary.
+        file_kind: the kind of `judged` as a single file, see `file_kind`; "": none.
         is_scored_alone: whether `score` can read that file without its folder.
         tools: other tools for which `export` writes: name -> a sentence, the help of
-            `judge export TOOL`. For `ragdoll` it is a part of what RAGDoll gets.
+            `judge export TOOL`. For `ragdoll`, a part of RAGDoll's files.
         without: the note that lists topics without reference items, such as nuggets; "": none.
-        of_points: the measures that are undefined on those topics.
-        words: what people call its labels and items; None: `Words.plain`.
-        verb: what an answer does with a reference item, in the present and the past tense.
-        besides: what it judges beside reference items, such as claims; "": the name of the program.
-        matrix: how the report draws its labels: "points": reference items by run; "sentences": the
+        of_points: the measures that are undefined on these topics.
+        words: the words of people for its labels and items; None: `Words.plain`.
+        verb: what an answer does with a reference item, in present and past tense.
+        besides: what it judges beside reference items, such as claims; "": the name of the task.
+        matrix: how the report draws its labels: "points": reference items by run; "sentences":
             sentences of each answer; "": not at all.
-        judges_answers: whether systems wrote what it judges.
-        judges_citations: whether it judges what answers cite.
+        judges_answers: whether it judges texts that systems wrote.
+        judges_citations: whether it judges citations.
         paper: title and arXiv id of its source.
     """
 
@@ -237,51 +237,51 @@ class Program(ABC):
     def measures(self, config: Config) -> Names[str] | None:
         """Return all measures that a run with this config may have, the first shown first.
 
-        They include measures of probabilities, which depend on what the endpoint returns. None:
-        they are not known before the run.
+        Measures of probabilities are included, although an endpoint may not return any. None:
+        the measures are not known before the run.
         """
         return None
 
     def has_agents(self, config: Config) -> bool:
-        """Whether agents work in a run with this config; their cost is estimated before it."""
+        """Return whether a run with this config has agents; their cost is estimated first."""
         return False
 
     def load(self, config: Config) -> Collection:
-        """Load the data to judge. Raises: InputError with everything that is wrong with it."""
+        """Load the data to judge. Raises: InputError with all errors."""
         coverage = config.coverage if "coverage" in config.program else None
         named = config.reads_named_passages
         return load_collection(config.data, config.run.limit, coverage, named=named)
 
     def check(self, config: Config, collection: Collection) -> None:
-        """List what will be left out. Raises: InputError if this data cannot be judged."""
+        """List data that will be left out. Raises: InputError if the data cannot be judged."""
         return
 
     @abstractmethod
     async def judge(self, run: Run) -> None:
-        """Judge everything, and write the files and notes that `score` reads."""
+        """Judge everything; write the files and notes that `score` reads."""
 
     @abstractmethod
     def score(self, folder: Folder, board: Scoreboard) -> None:
-        """Put the values of all answers on the board, from files and notes only."""
+        """Add the values of all answers to the board, from files and notes only."""
 
     def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
-        """Write the judgements as one of its `tools` reads them.
+        """Write the judgements for one of its `tools`.
 
         Args:
             folder: the results, with the file `judged`.
-            out: a folder that exists.
-            problems: gets what the tool would read differently.
+            out: an existing folder.
+            problems: receives values that the tool would read differently.
 
         Returns: rows by file, and `failed`: the number of missing judgements.
         """
         raise NotImplementedError(self.name)
 
     def relabel(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
-        """Put the scores of its file under other labels on the board; return False if it cannot.
+        """Add the scores of its file with other labels to the board; return False if it cannot.
 
         Args:
             path: a file of its `file_kind`.
-            labels: cell -> label, for the topics that count; other cells are not judged.
+            labels: item key -> label, for the topics that count; other items are not judged.
         """
         topics, quiet = {cell[0] for cell in labels}, Problems()
         answers = by_answer(
@@ -297,11 +297,11 @@ class Program(ABC):
         return values is not None
 
     def values(self, answers: Answers) -> Mapping[tuple[str, str], dict[str, Value]] | None:
-        """Compute the values of answers from labels; None: these labels are not enough."""
+        """Compute the values of answers from labels; None if the labels are not enough."""
         return None
 
     def tables(self, path: Path) -> Sequence[Table]:
-        """Return the tables above the leaderboards, for a results folder or a file of its own."""
+        """Return the tables above the leaderboards, for a results folder or one of its files."""
         return ()
 
     def excluded(self, measure: str, folder: Folder) -> Names[str]:
@@ -310,14 +310,14 @@ class Program(ABC):
         return names
 
     def is_by_own_topics(self, measure: str, folder: Folder) -> bool:
-        """Whether a run's mean of this measure is over the topics for which it has values.
+        """Return whether a run's mean of this measure covers only topics with values.
 
-        Otherwise a topic that a run did not answer counts 0, except in measures such as `length`.
+        Otherwise an unanswered topic counts 0, except in measures such as `length`.
         """
         return False
 
     def scale(self, folder: Path) -> ItemScale | None:
-        """Return what its labels in a results folder mean; None: what labels of its `kind` mean."""
+        """Return the scale of its labels in a results folder; None: the scale of its `kind`."""
         return None
 
     def labels(self, folder: Path) -> tuple[str, ...]:
@@ -326,14 +326,14 @@ class Program(ABC):
         return scale.labels if scale is not None else kind.labels if kind is not None else ()
 
     def items(self, folder: Folder) -> JudgedItems | None:
-        """Return everything that was judged, with its weight in each measure.
+        """Return all judged items with their weights in each measure.
 
-        None: each item counts the same in its answer.
+        None: all items of an answer have the same weight.
         """
         return None
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Yield its judgements, answer by answer, with the reasons of its judges.
+        """Yield its judgements, answer by answer, with explanations of judges.
 
         Args:
             lines: reads its files by name, for one topic.
@@ -341,11 +341,11 @@ class Program(ABC):
         return read_plain_judgements(lines(self.judged))
 
     def read_stored_texts(self, lines: Iterable[Line]) -> CellTexts:
-        """Yield the texts beside the labels in rows of `judged`, by `TEXTS` and `REMARKS`."""
+        """Yield the texts in rows of `judged`, as listed in `TEXTS` and `REMARKS`."""
         return row_texts(lines)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
-        """Yield the texts by which a person judges these cells, from the input files.
+        """Yield the texts that a person needs to judge these items, from the input files.
 
         Raises: InputError if a file no longer exists.
         """
@@ -355,4 +355,4 @@ class Program(ABC):
 def need_answers(collection: Collection) -> None:
     """Raise InputError if there are no answers."""
     if not (collection.n_answers or collection.failed):
-        raise InputError("no answers: name the runs to judge (data.runs, --runs)")
+        raise InputError("no answers: add the runs to judge (data.runs, --runs)")

@@ -48,7 +48,7 @@ def _load(name: str) -> Program:
             raise InputError(f"program {name}: {entry.value} is no Program of that name")
         return loaded
     names = ", ".join(program_names())
-    raise InputError(f"there is no program {name!r} here, only {names}; is its package installed?")
+    raise InputError(f"unknown program {name!r}; wanted one of {names}, or install its package")
 
 
 def programs() -> list[Program]:

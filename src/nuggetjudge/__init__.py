@@ -1,7 +1,7 @@
-"""LLM judges for long-form RAG: nuggets, support and relevance, measured against people.
+"""LLM judges for long-form RAG: nuggets, support, coverage and more, checked against people.
 
-Importing this reads no `.env`, opens no cache and configures nothing; the parts are loaded
-when they are first used.
+Importing the package reads no `.env`, opens no cache and configures nothing. Each part loads
+when it is first used.
 """
 
 import os
@@ -20,12 +20,12 @@ for _name in _CORE:  # links to the folders of the source; in a wheel, folders
             "core.symlinks true && git checkout -f -- src/nuggetjudge`, else clone it again"
         )
 
-FUNCTIONS = "nuggetjudge.functions"  # of entry points: NAME = "module:function", as nj.NAME
+FUNCTIONS = "nuggetjudge.functions"  # entry points: NAME = "module:function", used as nj.NAME
 _get_own, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """A part, a function of ours, or one that an installed package adds by an entry point."""
+    """Load a part or a function of this package, or a function from an entry point."""
     if name.startswith("_") or name in __all__:
         return _get_own(name)
     from importlib.metadata import entry_points

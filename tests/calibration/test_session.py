@@ -255,7 +255,7 @@ def test_scales_are_read_from_flags():
     assert read_scale(["0=none", " 1 = None", "2=full"]) == {"0": "none", "1": "none", "2": "full"}
     assert read_scale(["Low", "HIGH"]) == {"low": "low", "high": "high"}
     for wrong in ([""], ["a", ""], ["a=", "b"], ["a", "a=b"]):
-        with pytest.raises(InputError, match="wanted LABEL or LABEL=OURS, each once"):
+        with pytest.raises(InputError, match="wanted LABEL or LABEL=OURS, each label once"):
             read_scale(wrong)
 
 

@@ -76,7 +76,7 @@ def test_help_of_a_setting_is_that_of_its_field(flags_judge):
     for flag, field in fields.items():
         about = text[text.index(f"{flag} ") :]
         assert field.description[1:] in about[: about.index(". ")]
-    assert (code, "at most; default: 400." in text) == (0, True)
+    assert (code, "topic's Z*; default: 400." in text) == (0, True)
 
 
 def test_options_stand_under_panels(flags_judge):
@@ -385,7 +385,7 @@ def test_the_page_of_renamed_names_has_the_tables_that_errors_read():
         ("generate --citations 2", "--set generate.citations=VALUE"),
         ("retrieve --hits 10", "--pipeline 'bm25 100, cut 10'"),
         pytest.param("build crux --n-questions 4", "--set coverage.n=N", marks=pytest.mark.whole),
-        ("cascade fit --seed 1", "1,000 times by the same seed"),
+        ("cascade fit --seed 1", "1,000 resamples with a fixed seed"),
     ],
 )
 def test_an_option_of_before_ends_with_the_way_that_there_is(judge, line, instead):

@@ -191,7 +191,7 @@ def test_an_unknown_measure_is_an_error_that_names_those_there_are(judge, scores
     assert done.code == 2
     assert "no measure 'V_strct'; there is A, A_strict, V, " in done.err
     done = judge("score", scores, "--json", "--format", "csv")
-    assert (done.code, "wanted one of them" in done.err) == (2, True)
+    assert (done.code, "give only one of them" in done.err) == (2, True)
 
 
 # Judged data of TREC RAG 2024: another implementation's scores, people's labels, accounts.

@@ -135,7 +135,7 @@ def test_a_limit_ends_with_3_says_that_nothing_was_written_and_can_be_raised(
         command = ("retrieve", *WHERE, "--pipeline", "steps.yaml", *model, "--out", "a.run")
         ran = judge(*command, "--set", "run.max_calls=1")
         assert ran.code == 3, ran.err
-        assert "nothing was written" in ran.err
+        assert "no run was written" in ran.err
         assert "the same command with a higher limit goes on" in ran.err
         assert ran.out.split()[-2:] == ["not", "written"]
         assert not list(retrieve_files_home.glob("a.run*"))
@@ -171,7 +171,7 @@ def test_a_cut_to_nothing_is_told_and_is_complete(judge, retrieve_flags_home):
     steps = (*WHERE, "--set", "retrieve=[bm25, {cut: {tokens: 1}}]", "--out", "a.run")
     ran = judge("retrieve", *steps)
     assert ran.code == 0
-    assert "bm25: 1 topics were cut to nothing: t" in ran.err
+    assert "bm25: 1 topics lost all passages in a cut: t" in ran.err
     assert "found nothing" not in ran.err
 
 

@@ -10,7 +10,7 @@ RUN = f"run support {DATA} --model lexical --out new"
 VOTES = "voted.jsonl --votes said"
 
 REFUSED = f"""
-run | nothing to do: name a config file, or programs
+run | nothing to do: give a config file, or tasks
 run gone.yaml | gone.yaml: no such file
 run suport {DATA} | did you mean support?
 run support --no | No such option: --no
@@ -47,8 +47,8 @@ agree voted.jsonl out | no judgements like the labels (relevance)
 compare out --runs one,twoo | no run 'twoo'; there is one, two; did you mean two?
 compare out --flips f.jsonl | runs are compared, wanted two judges
 compare out --level 2 | wanted 0 < level < 1
-compare out one | no such file or folder; to compare two runs name both
-compare out one two three | or two runs, once
+compare out one | no such file or folder; to compare two runs, name both
+compare out one two three | wanted one file or folder, or two runs
 gate out | nothing to check
 gate out --min support_precision | wanted MEASURE=VALUE
 gate out --min suport_precision=0.4 | did you mean support_precision
@@ -57,7 +57,7 @@ gate out --min support_precision=0.4 --run tow | did you mean two
 gate out --min support_precision=0.4 --allow-missing 2 | wanted a share from 0 to 1
 gate out --min support_precision=0.4 --measure V | --baseline
 jury voted.jsonl | no row has 'votes'
-jury {VOTES} --method vote | --method and --out: wanted both
+jury {VOTES} --method vote | --method and --out: give both
 jury {VOTES} --method best --out x | --method best: wanted one of vote
 jury {VOTES} --objective f2 | unknown objective 'f2'
 jury {VOTES} --best 2 | It was removed: fit cuts

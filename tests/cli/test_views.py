@@ -106,7 +106,7 @@ def test_what_is_not_there_ends_with_two_and_the_nearest(judge, tides):
         (["--topic", "t2"], "has no topic 't2'; nearest: t1"),
         (["one", "--measure", "F1"], "has no measure 'F1'; wanted one of"),
         (["one", "--passages"], "--passages: shown with one answer; name its run and topic too"),
-        (["one", "t1", "--topic", "t1"], "--topic: the topic is named already"),
+        (["one", "t1", "--topic", "t1"], "--topic: the topic is given twice"),
     ):
         ran = judge("show", tides, *arguments)
         assert (ran.code, ran.out) == (2, "")

@@ -104,7 +104,7 @@ def test_a_judge_labels_each_sample_by_the_fields_that_it_reads():
 
 
 def test_a_name_or_field_that_a_judge_lacks_is_told():
-    with pytest.raises(InputError, match=r"no program or judge 'nugets'.*did you mean nuggets\?"):
+    with pytest.raises(InputError, match=r"no task or judge 'nugets'.*did you mean nuggets\?"):
         nj.evaluate([], "nugets")
     with pytest.raises(
         InputError,

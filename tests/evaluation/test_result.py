@@ -96,7 +96,7 @@ def test_an_answer_is_shown_as_by_the_command(result, judge, tmp_path, monkeypat
     """From another working directory than the one in which it was judged."""
     monkeypatch.chdir(tmp_path)
     answer = result.show("complete", "demo-bees")
-    assert answer + "\n--passages prints the cited passages.\n" == judge(
+    assert answer + "\nAdd --passages to print the cited passages.\n" == judge(
         "show", result.folder, "complete", "demo-bees"
     )
     assert repr(answer) == answer
@@ -267,7 +267,7 @@ def test_a_typo_is_one_line_with_the_nearest_name_and_no_traceback_of_ours(resul
 
 def test_two_runs_are_compared_by_name_and_a_runs_rows_are_had_by_it(result):
     assert result.compare("complete", "thin") == result.compare(runs=["complete", "thin"])
-    with pytest.raises(InputError, match="complete is one run; name the other one too"):
+    with pytest.raises(InputError, match="complete is one run; name the other run too"):
         result.compare("complete")
     assert {row.run_id for row in result.rows("complete")} == {"complete"}
     assert result.rows("complete") == result.rows(runs="complete")

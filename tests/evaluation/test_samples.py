@@ -177,9 +177,9 @@ def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, messag
         ({"a": [TIDES], "b": []}, "samples: there is none of b, wanted one or more"),
         (TIDES, "is a mapping with 'question'; wanted a list"),
         ("tides", "samples: is 'tides', wanted a list"),
-        ({"old one": [TIDES]}, "name: 'old one', wanted one of a system without"),
+        ({"old one": [TIDES]}, "name: 'old one', wanted a system name without"),
         ([3], r"samples\[0\]: is 3, wanted a mapping"),
-        ([{"question": "q", "answer": "a"}], "nothing to judge answers by, wanted contexts"),
+        ([{"question": "q", "answer": "a"}], "nothing to judge answers with; wanted contexts"),
         ([TIDES, TIDES], r"samples\[1\]: answers has answered .* in samples\[0\]; give"),
     ],
 )  # fmt: skip

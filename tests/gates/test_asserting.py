@@ -121,7 +121,7 @@ def test_what_may_be_missing_counts_as_worst(lacking, stated):
 
 
 def test_what_is_no_result_is_said_to_be_none():
-    with pytest.raises(TypeError, match="path of its folder is wanted, not 3"):
+    with pytest.raises(TypeError, match="path of its folder, not 3"):
         nj.assert_judged(3)
 
 

@@ -63,7 +63,7 @@ WRONG = {
     "wrong type": ("run:\n  out: a\n  concurrency: many\n", 3, "whole number, got 'many'"),
     "out of range": ("run:\n\n  concurrency: 0\n", 3, "greater than or equal to 1, got 0"),
     "as many tasks": ("run: {concurrency: 900000000}\n", 1, "less than or equal to 100000, got 9"),
-    "unknown program": ("program: [nuggets, suport]\n", 1, "'suport', wanted one of relevance"),
+    "unknown program": ("program: [nuggets, suport]\n", 1, "'suport'; wanted one of relevance"),
     "unknown judge": ("judges:\n  asigner: {}\n", 2, "did you mean assigner?"),
     "unknown key of a model": (
         "models:\n  mine: {model: lexical, tempreature: 1}\n",
@@ -77,7 +77,7 @@ WRONG = {
     "unknown model alias": (
         "models:\n  default: {model: lexical}\njudges:\n  support:\n    model: local\n",
         5,
-        "judges.support.model: no model 'local'; there is default",
+        "judges.support.model: no model 'local'; models: default",
     ),
     "duplicate key": ("run:\n  limit: 1\n  out: a\n  limit: 2\n", 4, "'limit' stands here twice"),
     "broken YAML": ("run:\n  limit: [1\ndata: {}\n", 3, "not YAML"),
@@ -289,8 +289,8 @@ SECRET = "sk-tide-7f3a9c55e1"
      (f"models.default={{model: openai/x, api_key: {SECRET}}}", "models.default=***: "),
      (f"models.default.price=[{{Authorization: {SECRET}}}]", "models.default.price=***: "),
      (f"models.default.api_key_env={SECRET}", "models.default.api_key_env=***: "),
-     (f"models.default.token=*{SECRET}", "models.default.token=***: the value is no plain YAML"),
-     (f"models.default.secret=[{SECRET}", "models.default.secret=***: the value is no plain YAML"),
+     (f"models.default.token=*{SECRET}", "models.default.token=***: the value is not plain YAML"),
+     (f"models.default.secret=[{SECRET}", "models.default.secret=***: the value is not plain YAML"),
      (f"models.default.api_key:{SECRET}", "models.default.api_key: wanted NAME=VALUE")],
 )  # fmt: skip
 def test_the_value_of_a_secret_is_not_quoted(pair, shown, written):
@@ -485,7 +485,7 @@ PIPELINE_WRONG = {
     "no hits": ("bm25 0", "greater than or equal to 1"),
     "an unknown setting": ([{"bm25": {"hit": 3}}], "hit"),
     "two steps in one": ([{"bm25": 3, "rrf": None}], "step"),
-    "nothing to rerank": ("mmr 10", "step 1, mmr: no ranking yet"),
+    "nothing to rerank": ("mmr 10", "step 1, mmr: has no ranking"),
     "two rankings to rerank": ("bm25, dense, mmr 10", "step 3, mmr: 2 rankings"),
     "two rankings at the end": ("bm25, dense", "2 rankings are left"),
     "too few weights": (["bm25", "dense", {"weighted": {"weights": [1]}}], "1 weights for 2"),

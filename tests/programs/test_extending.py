@@ -430,8 +430,8 @@ def _strings(part):
             ("run", "items", "--judge", "number", "--items", DEMO / "labels" / "grounded.jsonl"),
             "judge number: faults:NUMBER is no class of judges",
         ),
-        (("run", "length", *DATA, "--set", "judges.nobody.window=2"), "there is no judge 'nobody'"),
-        (("run", "length", *DATA, "--set", "judges.brevity.window=2"), "it judges one thing at"),
+        (("run", "length", *DATA, "--set", "judges.nobody.window=2"), "unknown judge 'nobody'"),
+        (("run", "length", *DATA, "--set", "judges.brevity.window=2"), "this judge takes one item"),
     ],
 )  # fmt: skip
 def test_an_unknown_or_broken_one_is_one_line(judge, tmp_path, command, says):
@@ -446,7 +446,7 @@ def test_results_of_a_program_that_is_not_installed_say_so(length, tmp_path):
     code, _, err = judge("score", length)
     judge.close()
     assert code == 2
-    assert "there is no program 'length' here" in err
+    assert "unknown program 'length'" in err
     assert len(err.splitlines()) == 1
 
 

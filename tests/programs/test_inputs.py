@@ -294,7 +294,7 @@ def test_two_rankings_of_one_name_are_not_mixed_into_one_context(data, tmp_path)
         line = f"t1 Q0 {passage_id} 1 1.0 bm25\n"
         (tmp_path / f"{name}.run").write_text(line, encoding="utf-8")
     files = data(retrieval=[str(tmp_path / "a.run"), str(tmp_path / "b.run")])
-    with pytest.raises(InputError, match=r"b\.run: an earlier file has the run 'bm25' too"):
+    with pytest.raises(InputError, match=r"b\.run: run 'bm25' is also in an earlier file"):
         load_collection(files, coverage=CoverageConfig())
 
 

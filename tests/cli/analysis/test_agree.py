@@ -146,7 +146,7 @@ def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_o
     assert f"{len(flips) - 5} more; all are in flips.jsonl" in ran.out
     assert all(row["label"] != row["other_label"] and row["nugget"] for row in flips)
     again = judge("compare", human, "judged", "--flips", "flips.jsonl")
-    assert (again.code, "is there already" in again.err) == (2, True)
+    assert (again.code, "exists already" in again.err) == (2, True)
 
 
 def test_the_page_shows_what_is_printed(judge, example):

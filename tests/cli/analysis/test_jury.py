@@ -125,7 +125,7 @@ def test_a_share_becomes_a_threshold_of_a_file_that_a_config_takes(judge, cascad
     assert len(state.fitted_on) == 16
     assert "log length" in state.chance.weights
     again = judge(*given, "--share", 0.4)
-    assert (again.code, "is there already" in again.err) == (2, True)
+    assert (again.code, "exists already" in again.err) == (2, True)
 
 
 @pytest.mark.slow

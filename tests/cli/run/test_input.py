@@ -254,9 +254,9 @@ judges: {{support: {{instructions: {given}}}}}
         (("judges.support.instructions=' '",), ".instructions: the instructions are blank"),
         (
             ("judges.support.prompt=tiny/support.yaml", "judges.support.instructions=x"),
-            "judges.support.prompt: it has instructions of its own; take one",
+            "judges.support.prompt: has its own instructions; remove judges.support.instructions",
         ),
-        (("judges.rankllm.instructions=x",), "judges.rankllm: it asks by prompts of its own"),
+        (("judges.rankllm.instructions=x",), "judges.rankllm: this judge uses its own prompts"),
         (
             ("judges.assigner.instructions=x", "judges.support.prompt=tiny/support.yaml"),
             None,

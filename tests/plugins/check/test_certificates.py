@@ -164,10 +164,10 @@ def test_a_gate_refuses_another_judge_and_says_what_is_other(judge, folders, own
     own(judge, folders["one"], own_labels)
     refused = gate(judge, folders["fitted"])
     assert refused.code == 1
-    assert "the certificate is of another judge support: state none -> " in refused.err
+    assert "the certificate is for another judge support: state none -> " in refused.err
     shown = gate(judge, folders["fitted"], "--advisory")
     assert shown.code == 0
-    assert shown.out.startswith("advisory only, as the certificate is of another judge")
+    assert shown.out.startswith("advisory only: the certificate is for another judge")
 
 
 def test_a_gate_refuses_a_judge_that_failed(judge, folders, own_labels):
@@ -191,7 +191,7 @@ def test_a_certificate_that_was_edited_is_no_certificate(judge, folders, own_lab
     path = tmp_path / "support.json"
     row = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**row, "is_passed": True}), "utf-8")
-    assert "was edited since it was written" in gate(judge, folders["one"]).err
+    assert "was edited after it was written" in gate(judge, folders["one"]).err
     path.write_text("{}", "utf-8")
     assert "not a certificate of a judge" in gate(judge, folders["one"]).err
 

@@ -261,7 +261,11 @@ def test_topics_without_a_list_take_that_of_their_nuggets(run, tmp_path):
 @pytest.mark.parametrize(
     ("judge", "settings", "what"),
     [
-        ("support", {"scale": "rag2025"}, "judges.support.scale: a setting of relevance alone"),
+        (
+            "support",
+            {"scale": "rag2025"},
+            "judges.support.scale: only relevance can have this setting",
+        ),
         ("relevance", {"sub_narratives": "each"}, "each is of scale rag2025"),
         (
             "relevance",

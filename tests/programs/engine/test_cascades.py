@@ -201,15 +201,18 @@ def test_a_state_decides_and_promises(config, tmp_path):
 @pytest.mark.parametrize(
     ("cascade", "what"),
     [
-        ({"stages": [FIRST, "strong"]}, "wanted a state (judge cascade fit) or a threshold"),
+        (
+            {"stages": [FIRST, "strong"]},
+            "wanted either a state (from judge cascade fit) or a threshold",
+        ),
         ({"stages": [FIRST], "threshold": 1}, "stages: Tuple should have at least 2 items"),
-        ({"stages": [FIRST, "z"], "threshold": 1}, "stage 2: no model 'z'; there is default, a"),
+        ({"stages": [FIRST, "z"], "threshold": 1}, "stage 2: no model 'z'; models: default, a"),
         ({"stages": ["people", FIRST], "threshold": 1}, "stages: people can only be the last"),
         (
             {"stages": [{"model": "a"}, "strong"], "threshold": 1},
             "stage 1: got {'model': 'a'}, wanted a name under models:",
         ),
-        ({**CASCADE, "share": 0.3}, "share: wanted a state that was fitted for it"),
+        ({**CASCADE, "share": 0.3}, "share: needs a state"),
     ],
 )
 def test_a_cascade_that_cannot_be_asked_is_refused_where_it_is_said(config, cascade, what):
@@ -429,14 +432,14 @@ def test_recorded_members_need_no_model(tmp_path):
     ("jury", "what"),
     [
         ({"members": ["a"]}, "judges.support.jury: wanted 2 or more members, got a"),
-        ({"members": ["a", "a"]}, "two members are called 'a'; give the member a `name`"),
-        ({"members": ["a", "z"]}, "z: no model 'z'; there is default, a, b, c, d"),
-        ({"members": ["a", "b"], "quorum": 3}, "quorum: it is 3, there are 2 members"),
+        ({"members": ["a", "a"]}, "two members are named 'a'; give the member another `name`"),
+        ({"members": ["a", "z"]}, "z: no model 'z'; models: default, a, b, c, d"),
+        ({"members": ["a", "b"], "quorum": 3}, "quorum: 3 is more than the 2 members"),
         (
             {"members": ["a", "b"], "method": "dawid_skene"},
             "method: Input should be 'vote', 'median'",
         ),
-        ({"members": ["a", {"model": "b", "window": 2}]}, "window: wanted of the judge"),
+        ({"members": ["a", {"model": "b", "window": 2}]}, "window: set it for the judge"),
     ],
 )
 def test_a_jury_that_cannot_sit_is_refused_where_it_is_said(juries_config, jury, what):

@@ -165,7 +165,7 @@ def test_labels_stay_where_their_reasons_did_not_come_unless_quotes_are_required
 @pytest.mark.parametrize(
     ("settings", "what"),
     [
-        ({"run.explainer": "other"}, "no model 'other'; there is default, chat"),
+        ({"run.explainer": "other"}, "no model 'other'; models: default, chat"),
         ({"run.explainer": "default"}, "'default' writes no text"),
     ],
 )

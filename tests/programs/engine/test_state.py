@@ -149,7 +149,7 @@ def test_a_state_of_another_judge_or_model_is_refused_by_file(run, tmp_path):
 
 
 def test_a_judge_without_a_prompt_of_ours_has_no_state(run, tmp_path):
-    with pytest.raises(InputError, match=r"judges.rankllm.state: it asks by prompts of its own"):
+    with pytest.raises(InputError, match=r"judges.rankllm.state: this judge uses its own prompts"):
         run("nuggets", **{"judges.rankllm.state": str(tmp_path / "state.json")})
 
 

@@ -116,7 +116,7 @@ def test_whoever_verifies_and_when_is_in_the_identity(config, change):
     [
         ({"model": "nobody", "when": {"labels": ["none"]}}, "no model 'nobody'"),
         ({"model": "strong", "when": {}}, "when: wanted score, labels or spread"),
-        ({"model": "strong", "when": {"spread": 1}}, "that is a jury"),
+        ({"model": "strong", "when": {"spread": 1}}, "judge with a jury"),
         ({"model": "strong", "when": {"labels": ["maybe"]}}, "'maybe' is none of none, partial"),
     ],
 )

@@ -73,8 +73,11 @@ def test_random_contexts_are_drawn_of_the_first_passages_by_seed_and_keep_their_
 
 
 REFUSED = {
-    "none before another": ({"x": ["none", "cut 2"]}, "none: finds no passages"),
-    "two draws": ({"x": ["bm25", "random 5", "random 2"]}, "random: once in a pipeline"),
+    "none before another": ({"x": ["none", "cut 2"]}, "none: must be the only step"),
+    "two draws": (
+        {"x": ["bm25", "random 5", "random 2"]},
+        "random: use it only once in a pipeline",
+    ),
     "a name twice": (
         {"x": ["bm25", {"random": {"samples": 2}}], "x-1": ["bm25"]},
         "its sample x-1 has the name of another",

@@ -460,9 +460,9 @@ def test_the_reference_pipeline_of_the_track_keeps_what_it_reranks(folder):
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        (["bm25", {"mmr": {"keep": True}}], "2 rankings are left; fuse them, by rrf"),
+        (["bm25", {"mmr": {"keep": True}}], "2 rankings are left; fuse them with rrf"),
         (["bm25", {"mmr": {"keep": True}}, "mmr"], "step 3, mmr: 2 rankings; fuse them first"),
-        ([{"lucene": {"rm3": True, "rocchio": True}}], "rm3 and rocchio: wanted one of them"),
+        ([{"lucene": {"rm3": True, "rocchio": True}}], "rm3 and rocchio: use only one of them"),
     ],
 )
 def test_what_is_kept_has_to_be_fused(folder, steps, message):

@@ -358,7 +358,7 @@ def test_what_is_wrong_with_an_item_is_told_with_its_line(run, items, server, li
         ({"items": None}, "no items"),
         ({"fields": {"text": "claim"}}, "the judge has no input 'text'"),
         ({"judge": "suport"}, "suport: no such file; wanted assigner, support, relevance, answer"),
-        ({"judges.item.window": 3}, "it judges one thing at a time"),
+        ({"judges.item.window": 3}, "this judge takes one item per call"),
         ({"model": "lexical"}, "own.yaml: it has no `lexical:` section, so it needs a model"),
     ],
 )
@@ -369,7 +369,7 @@ def test_what_is_missing_is_told_before_anything_is_asked(run, server, settings,
 
 
 def test_items_run_alone():
-    with pytest.raises(InputError, match="program: items are no runs with topics"):
+    with pytest.raises(InputError, match="program: items cannot run with other tasks"):
         load_config(None, {"program": ["items", "support"]})
 
 

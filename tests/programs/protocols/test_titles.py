@@ -120,7 +120,7 @@ def test_titles_switched_off_are_another_judge_and_shared_by_no_journal(run, dat
 
 def test_only_judges_that_are_shown_titles_have_the_setting():
     with pytest.raises(
-        InputError, match=r"assigner.titles: a setting of support and relevance alone"
+        InputError, match=r"assigner.titles: only support and relevance can have this setting"
     ):
         load_config(None, {"judges.assigner.titles": False})
 
