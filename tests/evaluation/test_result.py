@@ -105,7 +105,7 @@ def test_an_answer_is_shown_as_by_the_command(result, judge, tmp_path, monkeypat
     for names in ((), ("thin",), (None, "demo-bees")):
         options = ("--topic", names[1]) if len(names) > 1 else names
         assert result.show(*names) == judge("show", result.folder, *options)
-    with pytest.raises(ValueError, match="name its run and topic"):
+    with pytest.raises(ValueError, match="give its run and topic"):
         result.show("complete", passages=True)
 
 

@@ -282,7 +282,7 @@ FEWER = ["the moon pulls the sea", "bays funnel water"]
 def test_not_worse_names_that_are_not_there_are_told_with_the_nearest(results):
     with pytest.raises(InputError, match="did you mean V_strict"):
         check(results, "tuned", measures=["V_strct"])
-    with pytest.raises(InputError, match="no run 'tned'; there is tuned; did you mean tuned"):
+    with pytest.raises(InputError, match="no run 'tned'; known: tuned; did you mean tuned"):
         check(results, "tuned", run="tned")
     with pytest.raises(InputError, match="length"):
         check(results, "tuned", measures=["length"])

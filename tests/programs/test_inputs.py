@@ -105,7 +105,9 @@ def test_a_file_with_topics_that_are_not_judged_is_mentioned_once(data, tmp_path
     path.write_text("t1 0 p1 1\nt22 0 p1 1\nzz 0 p1 1\n", encoding="utf-8")
     (problem,) = [p for p in load_collection(data(qrels=path)).problems if "other" in p.kind]
     assert (problem.kind, problem.action) == ("other_topics", "kept")
-    assert problem.what.startswith("2 of its 3 topics are not judged, as 't22'; nearest topics: t")
+    assert problem.what.startswith(
+        "2 of its 3 topics are not judged, such as 't22'; nearest topics: t"
+    )
 
 
 @pytest.mark.parametrize("limit", [None, 1])
