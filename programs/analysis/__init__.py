@@ -1,3 +1,3 @@
-"""How far a judge can be trusted: agree, compare, next, coverage tables, and what probes share
-with them. Imports scoring, protocols and what is below; the command line and calibration may
-import it."""
+"""Analyses of results: agreement, comparisons, leaderboards, coverage tables, and code that probes
+share. Imports scoring, protocols and folders below; the command line and calibration may import
+it."""

@@ -1,4 +1,4 @@
-"""How far two sets of judgements, or two sets of scores, agree: a judge against people."""
+"""Agreement of two sets of judgements or scores, such as a judge and people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ..protocols.table import is_of_answered
 from .agree_labels import agree_annotators, agree_labels, plain
 
 SCORES = "scores"
-# Figures of several kinds, and those of the kinds that go by how far apart two labels are.
+# Coefficients of several kinds, and kinds that use the distance between labels.
 _BY_KIND = ("cohen_kappa", "pairwise_kappa", "alpha")
 _WEIGHTED = ("linear", "quadratic", "ordinal", "interval")
 
@@ -52,38 +52,34 @@ def agree(
     how: TableOptions | None = None,
     **draws: Unpack[Draws],
 ) -> dict[str, Any]:
-    """Compare two files cell by cell on their ids, or the annotators of one with each other.
+    """Compare two files item by item on their ids, or the annotators of one file.
 
     Args:
-        human: the file taken as the truth: labels of any layout, or scores; or a results folder
-            of `judge run`, of which the file is taken that is like the other.
+        human: the file that counts as correct: labels in any layout, or scores; or a results
+            folder, whose file of the same kind is compared.
         judged: the other file or folder; None: compare the annotators of `human`.
-        where: read only those rows of `human` whose fields have one of these values.
-        kind: what to compare of folders: nuggets, support, relevance, ratings, keypoints, items or
-            scores.
-            Of two folders it is otherwise the first of these judgements that both have.
-        cut: a label, or one for each file: all labels from it on count as positive, those below
-            it as negative.
-        measures: of scores, the measure of `judged` -> that of `human` it is compared with; None:
-            each that both have.
-        how: the columns, labels and missing values of `human`, where it is a table.
-        draws: of the intervals, which draw topics; 0 resamples: no intervals.
+        where: read only rows of `human` whose fields have one of these values.
+        kind: what to compare in folders: nuggets, support, relevance, ratings, keypoints, items
+            or scores; default for two folders: the first kind that both have.
+        cut: a label, or one for each file: this label and better labels count as positive.
+        measures: for scores, measure of `judged` -> measure of `human` to compare it with; None:
+            all measures in both.
+        how: the columns, labels and missing values of `human`, if it is a table.
+        draws: options of intervals, which resample topics; 0 resamples: no intervals.
 
-    Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
-        `calls` (of models, and `judgements`, of a folder that a model judged, or None), `cut`,
-        `scale_note` (what to beware of where the files may have two scales, or None), and
-        `annotators`: None, or
-        `among` (the fields of `Reliability`) and `judge`: its mean kappa with each of them and,
-        `pooled`, its precision, recall and F1 over every single label. `by_topic` has the n,
-        accuracy and Cohen's kappa of each topic, without intervals, which draw topics.
-        Weighted figures are None where the labels have no order (`is_ordered`, see
-        `are_ordered`). For scores, `measures` with the fields of `Taus`, `intervals`, `run_scores`,
-        `run_topics` (how many topics the scores of runs are over: `human`, `judged` in the files,
-        and `shared`, or None where they are the files' own) and `note` (what to know of these
-        topics, or None) of each measure that both sides have; for one file, `annotators`. Run names
-        with and without a team prefix (`team.run`) are matched where that is unambiguous, and
-        `run_aliases` lists them.
-    Raises: InputError if nothing can be compared, or the labels are not of one scale.
+    Returns: for labels, the fields of `Agreement`, the number of items on only one side,
+        `intervals`, `calls` (of models, with `judgements`, if a model judged the folder; else
+        None), `cut`, `scale_note` (a warning if the files may have two scales, or None), and
+        `annotators`: None, or `among` (the fields of `Reliability`) and `judge`: its mean kappa
+        with each annotator and, `pooled`, its precision, recall and F1 over every single label.
+        `by_topic` has n, accuracy and Cohen's kappa of each topic, without intervals. Weighted
+        coefficients are None if the labels have no order (`is_ordered`, see `are_ordered`).
+        For scores, each measure of both sides has the fields of `Taus`, `intervals`,
+        `run_scores`, `run_topics` (number of topics behind the run scores: `human` and `judged`
+        in the files, and `shared`, or None if the run scores are the files' own) and `note`
+        (about these topics, or None); for one file, `annotators`. Run names with and without a
+        team prefix (`team.run`) are matched if unambiguous; `run_aliases` lists them.
+    Raises: InputError if nothing can be compared, or the labels have different scales.
     """
     if kind not in (None, *list_judged_kinds(), SCORES):
         raise InputError(
@@ -125,7 +121,7 @@ def _compare(
     cut: tuple[Sequence[str], tuple[str | None, str | None]],
     draws: Draws,
 ) -> dict[str, Any]:
-    """The comparison of two sets of labels, read from `files` in `paths`."""
+    """Compare two sets of labels, read from `files` in `paths`."""
     given, cuts = cut
     comparison = agree_labels(truth, other, *files, draws)
     n_positive = sum(comparison["confusion"][1]) + sum(row[1] for row in comparison["confusion"])
@@ -143,16 +139,15 @@ def agree_with_judge(
     cut: Sequence[str] = (),
     **draws: Unpack[Draws],
 ) -> dict[str, Any]:
-    """Compare people's labels with those that a judge gave to the same items.
+    """Compare human labels with a judge's labels of the same items.
 
     Args:
-        truth: the labels, of the file `human`; with `cut`, as they are cut.
-        results: the folder of the items that were judged.
+        truth: the labels of the file `human`, after `cut`.
+        results: the folder with the judged items.
         cut, draws: see `agree`.
 
-    Returns: as `agree`; `runs`, where the items are of two runs or more and the labels have an
-        order, compares the runs by their mean gain over the items that both labelled: see the
-        `measures` of scores.
+    Returns: as `agree`. With two or more runs and ordered labels, `runs` compares the runs by
+        their mean gain over items with both labels, like `measures` of scores.
     """
     scale, cuts = scale_in(results, kind=ITEMS), _cuts(cut)
     names = scale.labels if scale is not None else None
@@ -168,7 +163,7 @@ def agree_with_judge(
 def _compare_runs(
     truth: LabelFile, other: LabelFile, comparison: Mapping[str, Any], draws: Draws
 ) -> dict[str, Any] | None:
-    """How alike both order the runs; None where there are none, or labels without an order."""
+    """Compare the orders of runs; None without runs or with labels without an order."""
     if not comparison["is_ordered"] or "run_id" not in truth.key_names:
         return None
     gains = scale_gains(comparison["scale"])[MEAN_GAIN]
@@ -192,7 +187,7 @@ def _compare_runs(
 
 
 def _calls(judged: Path) -> dict[str, int] | None:
-    """What a results folder took; None: not known, or no model was asked."""
+    """Return calls of a results folder; None if unknown or no model was asked."""
     manifest = read_manifest(judged) if (judged / MANIFEST).is_file() else {}
     if "calls" not in manifest or manifest.get("answered_by") == ["lexical"]:
         return None
@@ -201,17 +196,16 @@ def _calls(judged: Path) -> dict[str, int] | None:
 
 
 def _cuts(cut: Sequence[str]) -> tuple[str | None, str | None]:
-    """Of both files. Raises: InputError for more than two."""
+    """Return the cut of each file. Raises: InputError for more than two."""
     if len(cut) > 2:
         raise InputError(f"--cut {','.join(cut)}: wanted a label, or HUMAN,JUDGED")
     return (cut[0], cut[-1]) if cut else (None, None)
 
 
 def _by_order(comparison: dict[str, Any], *paths: Path) -> dict[str, Any]:
-    """The comparison; of labels without an order none that goes by how far apart two are.
+    """Return the comparison; for labels without an order, without distance-based coefficients.
 
-    Labels and annotators may have the name of such a figure, so those are looked for only
-    where they stand.
+    Labels and annotators may have the name of a coefficient, so only known places are changed.
     """
     is_cut = comparison["cut"] is not None
     comparison["is_ordered"] = is_cut or are_ordered(
@@ -245,7 +239,7 @@ def _kind_of_both(
             if kind in of_other:
                 return kind
         raise InputError(
-            f"{human} and {judged}: no judgements of one kind; for scores --kind scores"
+            f"{human} and {judged}: no judgements of the same kind; for scores add --kind scores"
         )
     if human.is_dir():
         is_of_scores = file_kind(judged) == SCORES
@@ -254,7 +248,7 @@ def _kind_of_both(
         return SCORES
     labels = read_labels(human, Problems(), where, how=how)
     if labels.kind == OTHER and find_task(judged, OTHER) is None:
-        for kind in kinds_in(judged):  # of whose ids it has more
+        for kind in kinds_in(judged):  # the side with more of its ids
             declared = find_kind(kind)
             if declared is not None and {*declared.key} <= {*labels.key_names}:
                 return kind
@@ -262,7 +256,7 @@ def _kind_of_both(
 
 
 def _has_scores(path: Path, how: TableOptions | None) -> bool:
-    """Whether a file has scores; a table of which a person names columns has labels."""
+    """Return whether a file has scores; a table with named columns has labels."""
     return not is_table(path, how) and file_kind(path) == SCORES
 
 
@@ -272,8 +266,8 @@ def _in_folder(path: Path, kind: str) -> Path:
     return path / "scores.jsonl"
 
 
-_DIGITS = 12  # of a mean made here, so that equal means are tied however they were added up
-_CLOSE = 1e-3  # a run's score and its mean over topics, which may have been printed to 4 digits
+_DIGITS = 12  # digits of means computed here, so that equal means are tied
+_CLOSE = 1e-3  # tolerance between a run's score and its mean over topics, which may have 4 digits
 
 
 def agree_scores(
@@ -283,17 +277,17 @@ def agree_scores(
     draws: Draws,
     measures: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Compare the scores of each measure that both files have; the oracles of coverage are out.
+    """Compare the scores of each measure in both files, without the oracles of coverage.
 
     Args:
-        measures: of the judged file -> of the human one, where they have other names; only those
-            are compared then.
+        measures: measure of the judged file -> measure of the human file, if names differ; only
+            these are compared then.
 
-    Returns: see `agree`. The scores of runs are means over the topics that both files have, without
-        the (run, topic) that one of them has no value of. Where that cannot be had, because a file
-        has scores of runs alone, or other ones than the means of its topics, the scores of runs are
-        those of the files, and `note` says over which topics each is.
-    Raises: InputError if there is no measure in common, or one that is named is not there.
+    Returns: see `agree`. Run scores are means over the topics in both files, without (run, topic)
+        pairs that lack a value on one side. If a file has only run scores, or run scores that are
+        not the means of its topics, the files' own run scores are compared, and `note` says which
+        topics they cover.
+    Raises: InputError if there is no common measure, or a named measure is missing.
     """
     truth, other = read_scores(human, problems), read_scores(judged, problems)
     problems.raise_errors()
@@ -308,7 +302,7 @@ def agree_score_rows(
     draws: Draws,
     measures: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """As `agree_scores`, of rows; the paths are for messages."""
+    """Compare rows like `agree_scores`; the paths are for messages."""
     truth, other = ([r for r in rows if r.run_id not in ORACLES] for rows in (truth, other))
     aliases = run_aliases({row.run_id for row in truth}, {row.run_id for row in other})
     other = [r.model_copy(update={"run_id": aliases.get(r.run_id, r.run_id)}) for r in other]
@@ -322,7 +316,7 @@ def agree_score_rows(
                 what = f"no measure {pair[side]!r}{did_you_mean(pair[side], names)}"
                 raise InputError(f"{path}: {what}")
     if not pairs:
-        raise InputError(f"{human} and {judged}: no measure in common; name two by --measure")
+        raise InputError(f"{human} and {judged}: no measure in common; name two with --measure")
     by_name = {
         one if one == two else f"{one}={two}": _of_measure(truth, other, (one, two), draws)
         for one, two in pairs
@@ -362,11 +356,11 @@ def _of_measure(
 
 
 class _Scores:
-    """One measure of one side.
+    """A measure of one side.
 
     Attributes:
-        cells: by (run, topic), None: not judged. topics: those of which any run has a value.
-        runs: scores over all topics: those in the file, else the means of its topics.
+        cells: scores by (run, topic); None: not judged. topics: topics with a value of any run.
+        runs: scores over all topics: from the file, or else the means over its topics.
     """
 
     def __init__(self, rows: Sequence[ScoreRow], measure: str) -> None:
@@ -381,7 +375,7 @@ class _Scores:
 
     @cached_property
     def are_means(self) -> bool:
-        """Whether the scores of its runs are the means of its topics."""
+        """Whether its run scores are the means over its topics."""
         means = self.means(self.cells, self.topics, self._n_unanswered)
         return bool(self.topics) and all(
             run in means and math.isclose(score, means[run], rel_tol=_CLOSE, abs_tol=_CLOSE)
@@ -390,11 +384,11 @@ class _Scores:
 
     @property
     def n_topics(self) -> int | None:
-        """Of the scores of runs; None: the file does not say."""
+        """Number of topics behind run scores; None: unknown."""
         return len(self.topics) + self._n_unanswered if self.are_means else self._n_said
 
     def on(self, topics: Collection[str], other: _Scores) -> dict[tuple[str, str], float | None]:
-        """Its cells on these topics, without a value where the other has none."""
+        """Return its scores on these topics, without a value where the other side has none."""
         return {
             cell: None if other.cells.get(cell, 0.0) is None else value
             for cell, value in self.cells.items()
@@ -407,9 +401,9 @@ class _Scores:
         topics: Collection[str],
         n_unanswered: int = 0,
     ) -> dict[str, float]:
-        """The mean of each run as `mean_over_topics` makes it: without those that have no value.
+        """Return the mean of each run by `mean_over_topics`, without topics without a value.
 
-        A topic that a run did not answer counts 0, but in measures of answers alone.
+        An unanswered topic counts 0, except in measures of given answers.
         """
         absent = None if is_of_answered(self._measure) else 0.0
         means = {}
@@ -428,15 +422,15 @@ class _Scores:
 
     @property
     def _n_unanswered(self) -> int:
-        """Topics that no run answered, of which a file has no rows."""
+        """Number of topics that no run answered, without rows in the file."""
         return max(0, (self._n_said or 0) - len(self.topics))
 
 
 def _note(n_topics: Mapping[str, int | None], *, is_other: bool) -> str | None:
-    """What a reader has to know of the topics behind the scores of runs.
+    """Return a note on the topics behind run scores.
 
     Args:
-        is_other: no topic is in both files.
+        is_other: whether the files have no common topic.
     """
     human, judged, shared = (n_topics[name] for name in ("human", "judged", "shared"))
     if human is not None and human == judged and not is_other and shared in (None, human):
@@ -444,5 +438,5 @@ def _note(n_topics: Mapping[str, int | None], *, is_other: bool) -> str | None:
     counts = ["unknown" if n is None else f"{n:,}" for n in (human, judged)]
     both = f"human {counts[0]}, judged {counts[1]}"
     if shared is not None:
-        return f"runs: means over the {shared:,} topics that both files have; {both}"
+        return f"runs: means over the {shared:,} common topics; {both}"
     return f"run scores {'are' if is_other else 'may be'} over different topics: {both}"

@@ -1,4 +1,4 @@
-"""How far two files of labels agree, and how far the annotators of one agree among themselves."""
+"""Agreement of two files of labels, and of the annotators of one file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ..protocols.table import programs
 def agree_labels(
     truth: LabelFile, other: LabelFile, human: Path, judged: Path, draws: Draws
 ) -> dict[str, Any]:
-    """Compare the labels of the cells that both have; the paths are for messages."""
+    """Compare the labels of common items; the paths are for messages."""
     check_same_things(human, truth.key_names, judged, other.key_names)
     aliases = cell_run_aliases(truth.cells, other.cells, truth.key_names)
     other = with_run_names(other, aliases)
@@ -44,7 +44,7 @@ def agree_labels(
     if not shared:
         check_labelled(truth, human)
         check_labelled(other, judged)
-        raise InputError(f"{human} and {judged}: no cell in common{_why_none(truth, cells)}")
+        raise InputError(f"{human} and {judged}: no item in common{_why_none(truth, cells)}")
     beware = check_scales(truth, other, human, judged)
     scale, topics = join_scales(truth.scale, other.scale), get_topics(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
@@ -72,7 +72,7 @@ def agree_annotators(labels: LabelFile, path: Path, draws: Draws) -> dict[str, A
     annotators = _annotators(labels, labels.scale, draws)
     if annotators is None:
         check_labelled(labels, path)
-        what = "wanted labels of 2 or more annotators, or a second file to compare with"
+        what = "wanted labels of 2 or more annotators, or a second file"
         raise InputError(f"{path}: no rows of several annotators (field 'annotator'), {what}")
     return {"kind": labels.kind, "scale": list(labels.scale), "annotators": annotators}
 
@@ -80,7 +80,7 @@ def agree_annotators(labels: LabelFile, path: Path, draws: Draws) -> dict[str, A
 def _by_topic(
     truth: Sequence[str], judged: Sequence[str], topics: Sequence[str] | None, scale: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """By topic how many cells, the share of equal labels, and Cohen's kappa by weights."""
+    """Return by topic the number of items, the share of equal labels, and Cohen's kappas."""
     rows: dict[str, list[tuple[str, str]]] = {}
     for topic, pair in zip(topics or (), zip(truth, judged, strict=True), strict=False):
         rows.setdefault(topic, []).append(pair)
@@ -95,7 +95,7 @@ def _by_topic(
 
 
 def join_scales(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """The longer scale if it holds the shorter, else both: a known one, or one after the other."""
+    """Join two scales: the longer if it contains the shorter, else a known or combined scale."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     if set(shorter) <= set(longer):
         return longer
@@ -104,7 +104,7 @@ def join_scales(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]
 
 
 def get_topics(cells: Sequence[Cell], key_names: Sequence[str]) -> list[str] | None:
-    """The topic of each cell; None where cells have none."""
+    """Return the topic of each item; None if items have none."""
     if "topic_id" not in key_names:
         return None
     at = key_names.index("topic_id")
@@ -112,7 +112,7 @@ def get_topics(cells: Sequence[Cell], key_names: Sequence[str]) -> list[str] | N
 
 
 def plain(intervals: Mapping[str, Any]) -> dict[str, Any]:
-    """Intervals, however nested, ready for JSON."""
+    """Return nested intervals ready for JSON."""
     return {
         name: asdict(value) if isinstance(value, Interval) else plain(value)
         for name, value in intervals.items()
@@ -125,9 +125,9 @@ def _annotators(
     draws: Draws,
     judged: Mapping[Cell, str] | None = None,
 ) -> dict[str, Any] | None:
-    """Agreement among annotators, of the items that the judge judged too; None without any.
+    """Return agreement among annotators on items that the judge judged too; None without any.
 
-    Items without a majority are among them: leaving those out would flatter the annotators.
+    Items without a majority are included: without them, annotators would look better.
     """
     items = sorted(labels.annotations if judged is None else labels.annotations.keys() & judged)
     names = sorted({name for cell in items for name in labels.annotations[cell]})
@@ -164,7 +164,7 @@ def _pool(
     topics: Sequence[str] | None,
     draws: Draws,
 ) -> dict[str, Any]:
-    """The judge against every single label: those of all annotators, each a pair of its own."""
+    """Compare the judge with every single label of all annotators."""
     at = [(i, of_one[i]) for of_one in ratings for i in range(len(verdicts))]
     pairs = [(label, verdicts[i], topics and topics[i]) for i, label in at if label is not None]
     labels, judged, of = (list(column) for column in zip(*pairs, strict=True))
@@ -189,19 +189,19 @@ def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:
     return "; do their ids agree?"
 
 
-_MANY = 20  # labelled items, among which a label that is never given is not an accident
-_SHOWN = 8  # labels of a scale that a message names
-_CUT = "--cut LABEL,LABEL makes both binary, from that label of each file on"
+_MANY = 20  # from this many items on, an unused label is not an accident
+_SHOWN = 8  # labels of a scale in messages
+_CUT = "--cut LABEL,LABEL makes both binary, a label for each file"
 
 
 def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) -> str | None:
-    """What to beware of where two files may be on two scales; None: nothing.
+    """Return a warning if two files may have two scales; None otherwise.
 
-    Scales of typed files are known. That of other labels is what occurs in the file, so that a
-    longer one on the other side may be another scale or the same.
+    Scales of typed files are known. For other files, the scale is the set of used labels, so a
+    longer scale on the other side may be the same or another scale.
 
-    Raises: InputError where no figure would mean anything: no label in common, or answered or
-        not (0, 1) against how well (0 to 5).
+    Raises: InputError if no coefficient makes sense: no common label, or binary labels (0, 1)
+        against ratings (0 to 5).
     """
     scales = {human: truth.scale, judged: other.scale}
     both = " and ".join(f"{path} has {_name_scale(scale)}" for path, scale in scales.items())
@@ -212,17 +212,17 @@ def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) 
         graded = max(truth.scale, other.scale, key=len)
         if kind.coarse in scales.values():
             how = f"such as --cut {'1,3' if graded == other.scale else '3,1'}"
-            raise InputError(f"{both}: answered or not, and how well; {_CUT}, {how}")
+            raise InputError(f"{both}: binary labels and ratings; {_CUT}, {how}")
     if set(truth.scale) != set(other.scale):
-        return f"{both}: figures are over all of these labels; if they are two scales, {_CUT}"
+        return f"{both}: coefficients use all of these labels; if these are two scales, {_CUT}"
     for file, path, more, graded_path in (
         (truth, human, other, judged),
         (other, judged, truth, human),
     ):
         used = [label for label in file.scale if label in {*file.cells.values()}]
         if len(used) == 2 and len(file.cells) >= _MANY and len({*more.cells.values()}) > 2:
-            what = f"{path} uses {used[0]} and {used[1]} alone, {graded_path} more labels"
-            return f"{what}; if it is a scale of two, {_CUT}"
+            what = f"{path} uses only {used[0]} and {used[1]}, {graded_path} more labels"
+            return f"{what}; if its scale has two labels, {_CUT}"
     return None
 
 
@@ -244,17 +244,17 @@ def measure_verification(
     topics: Sequence[str] | None,
     draws: Draws,
 ) -> dict[str, Any] | None:
-    """What became of labels that a verifier looked at again; None where it looked at none.
+    """Measure the effect of verification on labels; None if nothing was verified.
 
     Args:
-        votes: of the judge, by cell; those of verified ones hold `first` and `verifier`.
-        labels: that stand. truth: those of people. cells: which have both.
-        topics: of each of these; None: not known, there is no interval.
+        votes: the judge's votes by item; verified items have `first` and `verifier`.
+        labels: the final labels. truth: human labels. cells: items with both.
+        topics: the topic of each of `cells`; None: unknown, so there is no interval.
 
-    Returns: `n_verified` and `n_changed` of all that the judge labelled; of `cells`, the changes
+    Returns: `n_verified` and `n_changed` of all labels of the judge; for `cells`, the changes
         `wrong_to_right`, `right_to_wrong` and `wrong_to_wrong`; and `difference`, the share of
-        `cells` that are right less the share that were, with an interval that leaves out topic by
-        topic. `helped`: whether that is above 0, or below it (False); None: it may be 0.
+        right labels after minus before verification, with a leave-one-topic-out interval.
+        `helped`: True if it is above 0, False if below; None: it may be 0.
     """
     first = {cell: of[FIRST] for cell, of in votes.items() if VERIFIER in of and FIRST in of}
     if not first:

@@ -1,4 +1,4 @@
-"""What a person needs to judge a cell: its texts, and what a judge wrote about it."""
+"""The texts that a person needs to judge an item, and explanations of judges."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _WHERE_KNOWN = ("title", "sub_narratives")
 
 
 def choose_texts(path: Path, kind: str, texts_of_cells: Iterable[Texts]) -> tuple[str, ...]:
-    """The texts that a person is shown of cells, in order, of those that are known.
+    """Return the names of texts to show a person, in order, from the known texts.
 
-    Titles and sub-narratives are among them where a cell has some.
+    Titles and sub-narratives are included if an item has them.
     """
     names = {name for texts in texts_of_cells for name in texts}
     if wanted := list_texts(path, kind):
@@ -49,9 +49,9 @@ def choose_texts(path: Path, kind: str, texts_of_cells: Iterable[Texts]) -> tupl
 
 
 def list_texts(path: Path, kind: str) -> tuple[str, ...]:
-    """The texts that a person needs of a cell of this kind, in order; () where that is not known.
+    """Return the texts that a person needs for items of this kind, in order; () if unknown.
 
-    Those of `OPTIONAL` are among them, though a cell need not have them.
+    The texts in `OPTIONAL` are included, although items may lack them.
     """
     if (scale := scale_in(path, kind=kind)) is not None:
         return scale.inputs
@@ -60,7 +60,7 @@ def list_texts(path: Path, kind: str) -> tuple[str, ...]:
 
 
 def list_needed(path: Path, kind: str) -> tuple[str, ...]:
-    """Those of `list_texts` without which nobody can judge a cell."""
+    """Return the texts of `list_texts` that are necessary to judge an item."""
     program = None if scale_in(path, kind=kind) is not None else _find_program(path, kind)
     may_lack = {*OPTIONAL, *(program.may_lack if program is not None else ())}
     return tuple(name for name in list_texts(path, kind) if name not in may_lack)
@@ -74,12 +74,12 @@ def _find_program(path: Path, kind: str) -> Program | None:
 def cell_texts(
     path: Path, kind: str, cells: Collection[Cell], problems: Problems
 ) -> dict[Cell, Texts]:
-    """The names of `text_fields` and `REMARKS` that are known of these cells, each with its text.
+    """Return the known texts (`text_fields`, `REMARKS`) of these items, by name.
 
-    Of judged items it is the inputs of their judge instead of `TEXTS`.
+    For judged items, these are the inputs of their judge instead of `TEXTS`.
 
-    They come from the judgements themselves and, for a results folder, from the input files that
-    its manifest names, if those are there and have not changed; if not, that is listed.
+    Texts come from the judgements and, for a results folder, from the input files in its
+    manifest, if they exist unchanged; otherwise a problem is listed.
     """
     wanted = set(cells)
     texts_of: dict[Cell, Texts] = {cell: {} for cell in cells}
@@ -94,7 +94,7 @@ def cell_texts(
 
 
 def _of_file(path: Path) -> CellTexts:
-    """The texts beside the labels of a file; its readers have reported on it before."""
+    """Return the texts beside the labels of a file that was read before."""
     quiet = Problems()
     kind = file_kind(path)
     if kind == "qrels":
@@ -111,7 +111,7 @@ def _of_file(path: Path) -> CellTexts:
 
 
 def _of_inputs(folder: Path, kind: str, wanted: Collection[Cell], problems: Problems) -> CellTexts:
-    """The texts of a results folder's cells in the files that were judged."""
+    """Return the texts of a results folder's items from the judged files."""
     try:
         config = find_inputs(folder).check("its texts are not shown")
         file = find_judged_file(folder, kind)
@@ -131,22 +131,22 @@ def _add(collected: Texts, texts: Texts) -> None:
 def read_judge_items(
     source: Path, judge: ItemJudge, config: Config, problems: Problems
 ) -> list[ItemRow]:
-    """The items of a source, each with all that the judge reads.
+    """Read the items of a source with all inputs of the judge.
 
     Args:
-        source: a results folder, nugget assignments, support labels with their texts, or rows
-            (JSONL, CSV) with ids and the judge's inputs.
-        config: `items` names the judge, and the fields of rows where they are called otherwise.
+        source: a results folder, nugget assignments, support labels with texts, or rows (JSONL,
+            CSV) with ids and the judge's inputs.
+        config: `items` names the judge, and fields of rows with other names.
 
-    Items that lack a text, such as nuggets of an answer without words, are left out and listed.
-    Raises: InputError if the source holds other things, an item twice, or none with its texts.
+    Items without a text, such as nuggets of an empty answer, are left out and listed.
+    Raises: InputError if the source has other content, duplicate items, or no item with texts.
     """
     kind = _kind(source)
-    # Files that can be scored alone have the texts beside their labels.
+    # Files that can be scored alone contain the texts.
     kinds = {one.file_kind: one.kind for one in programs() if one.is_scored_alone}
     if source.is_dir() or (kind in kinds and not config.items.fields):
         if kind in kinds and kinds[kind] != judge.kind:
-            raise InputError(f"{source}: holds {kind}, which is not what {judge.name} judges")
+            raise InputError(f"{source}: contains {kind}, which {judge.name} does not judge")
         items = _read_judged(source, judge, problems)
     else:
         data = config.data.model_copy(update={"items": source})
@@ -166,7 +166,7 @@ def read_judge_items(
 
 
 def _kind(source: Path) -> str:
-    """As `file_kind`; "" for a folder, and for rows that carry no label."""
+    """Return `file_kind`; "" for a folder, and for rows without labels."""
     if source.is_dir():
         return ""
     try:
@@ -176,7 +176,7 @@ def _kind(source: Path) -> str:
 
 
 def _read_judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]:
-    """The cells that were judged, with the texts of their file or of the inputs it names."""
+    """Read the judged items, with texts of their file or of its input files."""
     judged = read_judged(source, judge.kind, problems)
     texts = cell_texts(source, judge.kind, judged.cells, problems)
     questions = _questions(source) if source.is_dir() else {}
@@ -194,7 +194,7 @@ def _read_judged(source: Path, judge: ItemJudge, problems: Problems) -> list[Ite
 
 
 def _questions(folder: Path) -> dict[str, str]:
-    """What the user wants, by topic, as a judge is given it; judgements lack the background."""
+    """Return the questions by topic as a judge gets them; judgements lack the background."""
     inputs = find_inputs(folder)
     path = inputs.config.data.topics
     if path is None or str(path) in inputs.changed:

@@ -1,4 +1,4 @@
-"""`judge compare`: two runs (or the runs of a leaderboard), or two judges of the same answers."""
+"""`judge compare`: compare runs, or two judges of the same answers."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def compare(
     kind: str | None = None,
     **draws: Unpack[Draws],
 ) -> dict[str, Any]:
-    """Compare runs, or judges, whichever the files are of.
+    """Compare runs or judges.
 
     Args:
         one, other: results folders, files of judgements, or files of scores by topic; without
-            `other` the runs in `one` are compared.
-        way: runs or judges. By default judges where both have labels of the same cells, unless
-            they are folders of one and the same judge on other inputs: then it is runs that
-            changed and kept their name. Without common cells, runs, if their names differ.
+            `other`, the runs in `one` are compared.
+        way: runs or judges. Default: judges, if both have labels of the same items, unless both
+            are folders of the same judge on other inputs (runs that changed and kept their
+            names); runs, if there are no common items and run names differ.
         runs, measures, draws: see `compare_runs`.
-        kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
+        kind: for two folders, the judgements to compare: nuggets, support, relevance, ratings or
             keypoints.
 
     Returns: what `compare_runs` or `compare_judges` returns; `compared` says which.
@@ -61,10 +61,10 @@ def compare(
     sources = [one] if other is None else [one, other]
     as_judges = way == "judges" or (way is None and not runs and not _same_judge(sources))
     if other is None and way == "judges":
-        raise InputError(f"{one}: one judge, wanted two files or folders to compare")
+        raise InputError(f"{one}: has one judge, wanted two files or folders to compare")
     why_not = ""
     if other is not None and as_judges:
-        own_problems = Problems()  # kept if they are judges
+        own_problems = Problems()  # kept for a comparison of judges
         try:
             compared = compare_judges(one, other, own_problems, kind=kind, **options)
         except InputError as error:
@@ -81,7 +81,7 @@ def compare(
             raise
         raise InputError(f"as judges: {why_not}\nas runs: {error}") from None
     if why_not and compared["runs_in_both"]:
-        what = "both have runs of the same names, which --as runs compares all the same"
+        what = "both have runs with the same names; --as runs compares them anyway"
         raise InputError(f"{why_not}\n{what}")
     return compared
 
@@ -115,21 +115,23 @@ def compare_judges(
 
     Returns:
         agreement: what `agree` returns, `one` as the truth.
-        conditions: how many labels of `one` people gave under each condition; {}: it names none.
-        n_flips, flip_counts: cells whose labels differ, by label of `one` -> label of `other`.
-        flips: each of them, the furthest apart first, or by ids where labels have no order: ids,
-            both labels, what both wrote, texts.
-        ranking: by measure the runs' scores under both, each judge's on the cells that both
-            labelled, Kendall's tau-b, and the neighbours under `one` that swap under `other`.
-            None where neither file is of nugget assignments, citation support or entailments.
-        cost: calls, tokens and dollars of both folders and the ratio a judgement; else None.
-    Raises: InputError if there is no cell in common.
+        conditions: number of labels of `one` that people gave under each condition; {}: none.
+        n_flips, flip_counts: items whose labels differ, by label of `one` -> label of `other`.
+        flips: these items, largest difference first, or by ids if labels have no order: ids,
+            both labels, explanations of both, texts.
+        ranking: by measure, the runs' scores under both judges on common items, Kendall's
+            tau-b, and neighbours under `one` that swap under `other`. None unless a file has
+            nugget assignments, citation support or entailments.
+        cost: calls, tokens and dollars of both folders and the ratio per judgement; else None.
+        Raises: InputError if there is no common item.
     """
     agreement = agree(one, other, problems, kind=kind, **draws)
     kind = agreement["kind"]
     if kind == "scores":
-        raise InputError(f"{one} and {other}: scores have no cells; judge agree compares them")
-    # `agree` has read both and listed what is wrong with them.
+        raise InputError(
+            f"{one} and {other}: scores, not judgements; use judge agree to compare scores"
+        )
+    # `agree` has read both files and listed their problems.
     scale = find_file_scale(one, other, kind=kind)
     files = [
         read_labels(find_judged_file(path, kind), Problems(), scale=scale) for path in (one, other)
@@ -212,10 +214,10 @@ def _ranking(
 def _means(
     file: Path, labels: Labels, aliases: Mapping[str, str], failed: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], float | None] | None:
-    """The mean of each measure and run under these labels; None: the file gives no scores.
+    """Return the mean of each measure and run under these labels; None without scores.
 
     Args:
-        failed: (run, topic) of the answers that one of the judges could not be given.
+        failed: (run, topic) of answers that one of the judges did not get.
     """
     kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
     board.mark_failed(failed)
@@ -235,7 +237,7 @@ def _orders(boards: Sequence[Mapping[tuple[str, str], float | None]]) -> dict[st
 def _order(
     measure: str, boards: Sequence[Mapping[tuple[str, str], float | None]]
 ) -> dict[str, Any]:
-    """Both judges' scores of the runs, best first under the first, and who swaps."""
+    """Return both judges' scores of runs, best first by the first judge, and the swaps."""
     pairs: list[tuple[str, float, float]] = []
     for (name, run), value in boards[0].items():
         other = boards[1][name, run]
@@ -255,11 +257,11 @@ def _order(
 
 
 def _cost(one: Path, other: Path) -> dict[str, Any] | None:
-    """What both folders took, and how many times as much the other took for a judgement.
+    """Return calls, tokens and dollars of both folders, and the ratio per judgement.
 
-    Calls are the questions asked, from the cache or not, where the manifest has them. The rest is
-    the spending of the last start: where replies came from the cache or from an earlier start,
-    that is not what the judge takes: unknown, as is a price that is not known.
+    Calls include cached ones, if the manifest has them. Tokens and dollars are those of the last
+    start; they are unknown if replies came from the cache or an earlier start, or if a price is
+    unknown.
     """
     if not (one.is_dir() and other.is_dir()):
         return None

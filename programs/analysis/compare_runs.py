@@ -1,4 +1,4 @@
-"""Runs against each other by topic: which differ by more than the choice of topics explains."""
+"""Compare runs by topic: which runs differ significantly?"""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from ..scoring.topic_scores import (
 
 Floats = NDArray[np.float64]
 
-# What a leaderboard is compared by.
+# Measures that compare a leaderboard.
 PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
 
 DRAWS: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL}
 
-# How a pair is tested: two runs, all pairs of complete scores, and of scores with gaps.
+# Tests: for two runs, for all pairs of complete scores, and of scores with gaps.
 PAIRED, HSD, HOLM = "randomisation", "HSD", "pairs tested on the topics both have, Holm"
-_COMPLETE = 0.8  # share of the topics on which HSD needs all runs
+_COMPLETE = 0.8  # share of topics with all runs that HSD needs
 
 
 def compare_runs(
@@ -54,22 +54,22 @@ def compare_runs(
     measures: Sequence[str] = (),
     **draws: Unpack[Draws],
 ) -> dict[str, Any]:
-    """Test the differences between runs, each measure by itself.
+    """Test the differences between runs, separately for each measure.
 
     Args:
-        sources: results folders, files of judgements or files of scores by topic. A run that
-            two sources have is named `run@source`. Only topics that both sources have count.
-        runs: which to compare, the first less the second; all by default, in the order of the
-            sources; with more than two the better less the worse.
-        measures: which to compare; by default all, and with more than two runs `PRIMARY`.
-        draws: of the intervals; a pair differs significantly where p < 1 - level.
+        sources: results folders, files of judgements or files of scores by topic. A run in two
+            sources is named `run@source`. Only topics of both sources count.
+        runs: the runs to compare, the first minus the second; default: all, in source order;
+            with more than two runs, the better minus the worse.
+        measures: the measures to compare; default: all, or `PRIMARY` with more than two runs.
+        draws: options of intervals; a pair differs significantly if p < 1 - level.
 
-    Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean, its
+    Returns: `runs_in_both`: runs in two sources. `measures`: by name its `runs` (mean, its
         interval by topic, and topics), its `test` (see `choose_test`) and `pairs`: the fields of
-        `PairedTest`, and with more than two runs `p_holm`, `p_hsd` (None where `test` is another)
-        and `are_neighbours` on the leaderboard. `is_significant` goes by the p of `test`; None: the
-        two runs share no topic. Of two runs also their `topics`, see `find_topic_differences`, and
-        beside the measures, for runs of one folder, `judgements`, see `find_judgement_differences`.
+        `PairedTest`, and with more than two runs `p_holm`, `p_hsd` (None if `test` differs) and
+        `are_neighbours` on the leaderboard. `is_significant` uses the p of `test`; None: the two
+        runs share no topic. For two runs also their `topics`, see `find_topic_differences`; for
+        runs of one folder, `judgements` beside the measures, see `find_judgement_differences`.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
     """
     scores_of = [topic_scores(path, problems) for path in sources]
@@ -80,7 +80,7 @@ def compare_runs(
     chosen = list(dict.fromkeys(runs)) or run_ids
     names = " and ".join(map(str, sources))
     if unknown := [run for run in chosen if run not in run_ids]:
-        raise InputError(f"{names}: no run {unknown[0]!r}; there is {_there(unknown[0], run_ids)}")
+        raise InputError(f"{names}: no run {unknown[0]!r}; runs: {_there(unknown[0], run_ids)}")
     if len(chosen) < 2:
         raise InputError(f"{names}: {len(chosen)} run, wanted two or more to compare")
     wanted = list(measures) or _default_measures(scores, chosen)
@@ -120,10 +120,10 @@ def _there(name: str, names: Collection[str]) -> str:
 def compare_scores(
     scores: TopicScores, measure: str, *, is_tested: bool = True, **draws: Unpack[Draws]
 ) -> dict[str, Any]:
-    """What `compare_runs` gives of one measure, for all runs of scores that were read already.
+    """Return the result of `compare_runs` for one measure and all runs of the given scores.
 
     Args:
-        is_tested: also test all pairs; without it `pairs` is empty, which is far cheaper.
+        is_tested: also test all pairs; False: `pairs` is empty, which is much faster.
     """
     options: Draws = {**DRAWS, **draws}
     runs = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
@@ -180,7 +180,7 @@ def _one_measure(
 
 
 def is_over_fewer(compared: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a difference of these pairs is over fewer topics than a mean of its runs."""
+    """Return whether a difference covers fewer topics than the means of its runs."""
     n_of = {run["run_id"]: run["n_topics"] for run in compared["runs"]}
     return any(
         row["n_topics"] < max(n_of[row["run_id"]], n_of[row["other_run_id"]]) for row in pairs
@@ -188,7 +188,7 @@ def is_over_fewer(compared: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]
 
 
 def make_score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Floats:
-    """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
+    """Return (n_topics, n_runs) scores: 0 for unanswered topics, nan for unjudged ones."""
     topics = list(scores.topics[measure])
     unanswered = None if scores.is_of_answered(measure) else 0.0
     cells = [
@@ -200,12 +200,12 @@ def make_score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> 
 def make_run_rows(
     scores: TopicScores, measure: str, runs: Sequence[str], table: Floats, options: Draws
 ) -> list[dict[str, Any]]:
-    """Of each run its mean with the interval by topic, and how many topics it answered.
+    """Return for each run its mean, the interval by topic, and its answered topics.
 
-    Where nothing of a run was judged it has no mean: topics that it did not answer are none.
+    A run without any judgement has no mean.
 
     Args:
-        table: what `make_score_table` makes of the others.
+        table: the result of `make_score_table` for the other arguments.
     """
     topics = set(scores.topics[measure])
     none = dict.fromkeys(("mean", "low", "high"))
@@ -222,21 +222,21 @@ def make_run_rows(
 
 
 def _is_judged(rows: Mapping[str, ScoreRow], topics: Collection[str]) -> bool:
-    """Whether anything of a run was judged, or nothing had to be."""
+    """Return whether anything of a run was judged, or nothing needed a judgement."""
     present = [rows[topic] for topic in topics if topic in rows]
     return any(row.n is None or row.n for row in present) or not any(r.n_unjudged for r in present)
 
 
 @dataclass(frozen=True)
 class PairDifferences:
-    """Which pairs of runs differ: the pairs of the table's columns in order.
+    """Tests of all pairs of runs, in the order of the table's columns.
 
     Attributes:
-        test: by which; see `choose_test`.
-        p: of each pair, corrected for all pairs; None: the two runs share no topic.
-        differences: the first of the two less the second, over the topics of the test.
-        least_topics: how many topics two runs need before any p can be below 1 - level, where no
-            two runs share so many; None: some pair could differ significantly.
+        test: the test; see `choose_test`.
+        p: p of each pair, corrected for all pairs; None: the two runs share no topic.
+        differences: the first minus the second run, over the topics of the test.
+        least_topics: common topics needed for p below 1 - level, if no two runs share so many;
+            None: some pair could differ significantly.
     """
 
     test: str
@@ -246,10 +246,10 @@ class PairDifferences:
 
 
 def choose_test(table: Floats) -> str:
-    """How all pairs of runs are tested, by how complete their scores are.
+    """Choose the test of all pairs of runs, by how complete their scores are.
 
-    `PAIRED` of two runs; `HSD` where every run has a score on at least four in five of the topics
-    (and on 2) that any two runs share; `HOLM` else: HSD would leave out too many topics.
+    `PAIRED` for two runs; `HSD` if every run has a score on at least four in five of the topics
+    (and on 2) that any two runs share; otherwise `HOLM`, since HSD would exclude too many topics.
 
     Args:
         table: (n_topics, n_runs); nan: no score.
@@ -264,11 +264,11 @@ def choose_test(table: Floats) -> str:
 def find_differences(
     table: Floats, options: Draws, tests: Sequence[PairedTest] = ()
 ) -> PairDifferences:
-    """Test all pairs of runs, by the one test that every page and command goes by.
+    """Test all pairs of runs with the test that all pages and commands use.
 
     Args:
-        table: (n_topics, n_runs) scores, nan: none.
-        tests: of all pairs, where they are there already; see `_test_pairs`.
+        table: (n_topics, n_runs) scores; nan: no score.
+        tests: tests of all pairs, if they already exist; see `_test_pairs`.
     """
     test = choose_test(table)
     if test == HSD:
@@ -281,7 +281,7 @@ def find_differences(
     tests = tests or _test_pairs(table, options)
     p_values = [each.p for each in tests]
     n_tested = sum(p is not None for p in p_values)
-    # The least p of n topics is 2 / 2^n; Holm's first step multiplies it by the number of pairs.
+    # The smallest p of n topics is 2 / 2^n; Holm's first step multiplies it by the number of pairs.
     least = math.floor(1 - math.log2((1 - options["level"]) / max(1, n_tested))) + 1
     most = max((each.n_topics for each in tests), default=0)
     return PairDifferences(
@@ -308,7 +308,7 @@ def _all_judged(table: Floats) -> Floats:
 
 
 def _test_row(test: PairedTest) -> dict[str, Any]:
-    """The fields of the test, the bounds of the difference beside it."""
+    """Return the fields of a test, with the bounds of the difference."""
     fields = vars(test).copy()
     difference = fields.pop("difference")
     return {
@@ -322,10 +322,10 @@ def _test_row(test: PairedTest) -> dict[str, Any]:
 def compare_with_length(
     measure: str, compared: Mapping[str, Any], words: Mapping[str, float | None]
 ) -> dict[str, Any]:
-    """A point a run, the runs that no other beats in both, and the rank correlation.
+    """Return a point for each run, the Pareto-optimal runs, and the rank correlation.
 
     Args:
-        compared: what `compare_scores` gives of the measure.
+        compared: the result of `compare_scores` for the measure.
         words: the mean length of each run's answers.
     """
     points = [
@@ -343,9 +343,10 @@ def compare_with_length(
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Indices of the points than which none is as short and better, or shorter and as good.
+    """Return indices of Pareto-optimal (length, score) points, ordered by length.
 
-    In the order of their lengths. The idea is Figure 7 of arXiv:2411.09607.
+    No other point is at most as long and better, or shorter and at least as good. Source: Figure 7
+    of arXiv:2411.09607.
 
     >>> front([(100, 0.5), (200, 0.4), (300, 0.9), (90, 0.1)])
     [3, 0, 2]

@@ -1,4 +1,4 @@
-"""Which measure of contexts orders runs as their reports do, as in the CRUX paper."""
+"""Compare orders of runs by contexts and by reports, as in the CRUX paper."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from ..protocols.coverage.topic import (
 )
 from ..protocols.scoreboard import Scoreboard
 
-MIN_RUNS = 3  # of a tau; two runs have but two orders
+MIN_RUNS = 3  # runs for a tau; two runs have only two orders
 COVERAGE, REPORT = "coverage", "report_coverage"
 
 
 @dataclass(frozen=True)
 class RunTau:
-    """Kendall's tau-b of the same runs by two measures, the oracles never among them.
+    """Kendall's tau-b of runs by two measures, without oracles.
 
     Attributes:
-        tau: in [-1, 1], with an interval by topic; None with under 3 runs, or if one measure gives
-            all runs the same value.
-        n_runs: runs that have both values.
-        n_unjudged: ratings that are missing behind the values of both measures.
+        tau: in [-1, 1], with an interval by topic; None with fewer than 3 runs, or if one measure
+            gives all runs the same value.
+        n_runs: runs with both values.
+        n_unjudged: missing ratings behind the values of both measures.
     """
 
     tau: Interval
@@ -51,9 +51,9 @@ class Variant:
     """Coverage of contexts and reports under one setting: a row of Table 2 or 3.
 
     Attributes:
-        contexts, reports: run -> its mean coverage, with bounds where ratings are missing.
-        to_reports: contexts against reports of the same runs, tau without an interval.
-        to_base: these contexts against those under the settings that others are compared with.
+        contexts, reports: run -> mean coverage, with bounds for missing ratings.
+        to_reports: tau of contexts and reports of the same runs, without an interval.
+        to_base: tau of these contexts and the contexts under the base settings.
     """
 
     settings: CoverageConfig
@@ -68,12 +68,12 @@ def measure_taus(
     settings: CoverageConfig,
     **draws: Unpack[Draws],
 ) -> dict[str, RunTau]:
-    """Tau of each measure of contexts against the coverage of the reports: Figure 5.
+    """Return tau of each measure of contexts with the coverage of reports: Figure 5.
 
-    The measures of `coverage_rows`, then those of `relevance_rows`.
+    The measures of `coverage_rows` come first, then those of `relevance_rows`.
 
     Args:
-        draws: of the intervals, see metrics/rank_correlation.py.
+        draws: options of intervals, see metrics/rank_correlation.py.
     """
     by_measure = score_rows(data, settings)
     reports = by_measure.pop(REPORT, [])
@@ -85,7 +85,7 @@ def measure_taus(
 
 
 def score_rows(data: CoverageData, settings: CoverageConfig) -> dict[str, list[ScoreRow]]:
-    """The rows of each measure, without the bounds: Z*, y* and runs that retrieved P** itself."""
+    """Return the rows of each measure, without Z*, y* and runs that retrieved P** itself."""
     bounds = {*ORACLES, *find_oracles(data, settings)}
     by_measure: dict[str, list[ScoreRow]] = {}
     for row in (*coverage_rows(data, settings), *relevance_rows(data, settings)):
@@ -95,7 +95,7 @@ def score_rows(data: CoverageData, settings: CoverageConfig) -> dict[str, list[S
 
 
 def find_oracles(data: CoverageData, settings: CoverageConfig) -> set[str]:
-    """The runs whose contexts are the required passages of every topic, in any order."""
+    """Return runs whose contexts are the required passages of every topic, in any order."""
     views = {topic: TopicView(data, topic, settings) for topic in data.questions}
     if not any(view.required for view in views.values()):
         return set()
@@ -112,9 +112,9 @@ def find_oracles(data: CoverageData, settings: CoverageConfig) -> set[str]:
 def by_eta(
     data: CoverageData, settings: CoverageConfig, etas: Sequence[int] = (1, 2, 3, 4, 5)
 ) -> list[Variant]:
-    """Coverage by the rating from which a text answers, against the order at eta 3: Table 2.
+    """Return coverage by eta, compared with the order at eta 3: Table 2.
 
-    What is answerable follows eta; the passages of a context are those under `settings`.
+    Answerable questions depend on eta; the passages of a context are those of `settings`.
     """
     own, oracles = _sizes(data, settings), find_oracles(data, settings)
     base = _context_means(data, settings.model_copy(update={"eta": ETA}), own)
@@ -127,11 +127,11 @@ def by_eta(
 def by_k(
     data: CoverageData, settings: CoverageConfig, ks: Sequence[int], *, is_cut: bool = True
 ) -> list[Variant]:
-    """Coverage by the number of passages in a context, against the order of `settings`: Table 3.
+    """Return coverage by context size k, compared with the order of `settings`: Table 3.
 
     Args:
-        is_cut: a ranking that is as long as a context of `settings` went on and was cut there, as
-            in a results folder. In a larger context its mean has bounds and no value.
+        is_cut: whether rankings as long as a context of `settings` were cut there, as in a
+            results folder. For a larger context, their means have only bounds.
     """
     sizes, oracles = _sizes(data, settings), find_oracles(data, settings)
     base = _context_means(data, settings, sizes)
@@ -160,14 +160,14 @@ def _variant(
 
 
 class _Size(NamedTuple):
-    """How many passages make a context; `n_open`: missing ratings that leave that open."""
+    """Number of passages in a context; `n_open`: missing ratings that could change it."""
 
     k: int
     n_open: int
 
 
 def _sizes(data: CoverageData, settings: CoverageConfig) -> dict[str, _Size]:
-    """Those of the contexts of each topic."""
+    """Return the sizes of contexts by topic."""
     views = {topic: TopicView(data, topic, settings) for topic in data.questions}
     is_open = settings.k == "required"
     return {topic: _Size(view.k, view.n_open * is_open) for topic, view in views.items()}
@@ -179,11 +179,11 @@ def _context_means(
     sizes: Mapping[str, _Size],
     cut: Mapping[str, _Size] | None = None,
 ) -> dict[str, ScoreRow]:
-    """Mean coverage by run.
+    """Return mean coverage by run.
 
     Args:
-        sizes: of the contexts by topic.
-        cut: the lengths at which rankings were cut; below that nothing is known of them.
+        sizes: sizes of contexts by topic.
+        cut: lengths at which rankings were cut; later passages are unknown.
     """
     board = Scoreboard(data.topics)
     board.ensure_runs(data.rankings)
@@ -241,7 +241,7 @@ def _with_interval(
 
 
 def compare_orders(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> RunTau:
-    """Tau of the runs that have a value on both sides, without an interval."""
+    """Return tau of runs with a value on both sides, without an interval."""
     runs = _pair_runs(truth, judged)
     tau = None
     if len(runs) >= MIN_RUNS:
@@ -252,7 +252,7 @@ def compare_orders(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]
 
 
 def _pair_runs(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> list[str]:
-    """Runs with a value on both sides."""
+    """Return runs with a value on both sides."""
     return [
         run
         for run, row in truth.items()
@@ -261,7 +261,7 @@ def _pair_runs(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) ->
 
 
 def select_means(rows: Iterable[ScoreRow]) -> dict[str, ScoreRow]:
-    """The row of each run that holds its mean."""
+    """Return the row with the mean of each run."""
     return {row.run_id: row for row in rows if row.topic_id == "all"}
 
 
@@ -274,5 +274,5 @@ def _cells(rows: Iterable[ScoreRow], runs: Collection[str]) -> dict[tuple[str, s
 
 
 def _values(rows: Mapping[str, ScoreRow], runs: Iterable[str]) -> dict[str, float]:
-    """The means of runs that have one, to 12 digits: equal ones are tied however added up."""
+    """Return means of runs, rounded to 12 digits so that equal means are tied."""
     return {run: round(value, 12) for run in runs if (value := rows[run].value) is not None}

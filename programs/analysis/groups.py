@@ -1,4 +1,4 @@
-"""Scores by group of topics: by their domain, their category, or the length of their documents."""
+"""Scores by group of topics: domain, category, or length of documents."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ NO_GROUP = "(none)"
 def read_topic_groups(
     folders: Sequence[Path], by: str, problems: Problems
 ) -> tuple[dict[str, str], list[str]]:
-    """The group of each topic, and the groups in order.
+    """Return the group of each topic, and the groups in order.
 
     Args:
-        by: `domain` or `category`, as the file of topics says; `documents`: the quarter of the
-            topics by the words of all their documents, or `documents:500,1000`: more than so many.
+        by: `domain` or `category`, fields of the topics file; `documents`: quartiles of topics by
+            words of all their documents, or `documents:500,1000`: groups with these bounds.
 
-    Raises: InputError for another name, or where the inputs of a folder do not say it.
+    Raises: InputError for another name, or if the inputs of a folder lack the field.
     """
     name, _, cuts = by.partition(":")
     if name not in GROUPS or (cuts and name != DOCUMENTS):
@@ -61,7 +61,7 @@ def read_topic_groups(
 
 
 def _find(folder: Path, name: str) -> Path:
-    """The file of `data:` that a folder was made with."""
+    """Return the file of `data:` that a folder was made with."""
     inputs = find_inputs(folder)
     path: Path | None = getattr(inputs.config.data, name)
     if path is None:
@@ -76,19 +76,19 @@ def _read_cuts(by: str, cuts: str) -> list[float]:
     except ValueError:
         numbers = [-1.0]
     if any(number <= 0 for number in numbers) or sorted(set(numbers)) != numbers:
-        raise InputError(f"--by {by}: wanted numbers of words above 0 that rise, with commas")
+        raise InputError(f"--by {by}: wanted increasing numbers of words above 0, with commas")
     return numbers
 
 
 def group_by_length(
     lengths: Mapping[str, int], cuts: Sequence[float] = ()
 ) -> tuple[dict[str, str], list[str]]:
-    """Topics by length, shortest first: the group of each, named by its shortest and longest.
+    """Group topics by length; each group is named after its shortest and longest topic.
 
-    A topic of exactly the length of a cut is in the group below it.
+    A topic exactly as long as a cut belongs to the lower group.
 
     Args:
-        lengths: topic id -> words. cuts: where groups end; (): at the quartiles.
+        lengths: topic id -> words. cuts: upper ends of groups; (): quartiles.
 
     >>> group_by_length({"a": 10, "b": 300, "c": 20}, [100])
     ({'a': '10-20', 'b': '300-300', 'c': '10-20'}, ['10-20', '300-300'])
@@ -109,11 +109,11 @@ def group_by_length(
 
 @dataclass(frozen=True)
 class GroupMeans:
-    """The means of the runs by one measure and by group of topics.
+    """Means of runs by one measure and group of topics.
 
     Attributes:
-        groups: names in order, with the topics in each.
-        runs: best mean first; of each the mean and topics over all (`""`...) and by group.
+        groups: names in order, with their numbers of topics.
+        runs: best mean first; each with mean and topics over all (`""`) and by group.
     """
 
     by: str
@@ -123,7 +123,7 @@ class GroupMeans:
     runs: Mapping[str, tuple[tuple[Value, int], Mapping[str, tuple[Value, int]]]]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each run and group, as in groups.jsonl; the mean over all is of group None."""
+        """Return a row for each run and group, as in groups.jsonl; group None is all topics."""
         for run_id, (mean, by_group) in self.runs.items():
             for group, (value, n) in [(None, mean), *by_group.items()]:
                 row = {"run_id": run_id, "by": self.by, "group": group, "measure": self.measure}
@@ -136,9 +136,9 @@ def compute_group_means(
     """Average a measure over the topics of each group.
 
     Args:
-        groups: what `read_topic_groups` gives; a topic that it does not know is in no group.
+        groups: the result of `read_topic_groups`; unknown topics belong to no group.
 
-    A topic without an answer scores 0, or is left out where the measure is of answered topics.
+    An unanswered topic scores 0, or is left out by measures of answered topics.
     """
     of_topic, names = groups
     topics = list(scores.topics[measure])
@@ -166,16 +166,19 @@ def compute_group_means(
 def read_group_means(
     folders: Sequence[Path], by: str, measures: Sequence[str] | None, problems: Problems
 ) -> list[GroupMeans]:
-    """The means of the runs of results folders by group, one for each measure.
+    """Read the means of runs in results folders by group, for each measure.
 
     Args:
-        measures: None: the first that leaderboards are compared by; (): all.
+        measures: None: the first measure that compares leaderboards; (): all.
 
-    Raises: InputError for an unknown measure, a file that is no folder, or as `read_topic_groups`.
+    Raises: InputError for an unknown measure, a file instead of a folder, or as
+        `read_topic_groups`.
     """
     for folder in folders:
         if not folder.is_dir():
-            raise InputError(f"{folder}: wanted a results folder, which knows the topics")
+            raise InputError(
+                f"{folder}: wanted a results folder, because files do not name groups of topics"
+            )
     groups = read_topic_groups(folders, by, problems)
     scores = merge_sources(folders, [topic_scores(folder, problems) for folder in folders])
     there = scores.values
@@ -186,7 +189,7 @@ def read_group_means(
 
 
 def make_group_table(means: GroupMeans) -> Table:
-    """A row a run; a column a group, with the number of its topics in its head."""
+    """Make a table with a row per run and a column per group, with its number of topics."""
     kind = Kind.NUMBER if meaning(means.measure).unit else Kind.SHARE
     columns = [Column("run", Kind.NAME), Column("all", kind, f"all ({means.n_topics:,})", digits=3)]
     for i, (name, n) in enumerate(means.groups.items()):
@@ -196,9 +199,11 @@ def make_group_table(means: GroupMeans) -> Table:
     for run, (mean, by_group) in means.runs.items():
         values = [get_mean(by_group.get(name)) for name in means.groups]
         rows.append(Row([run, get_mean(mean), *values]))
-    notes = ["In brackets: topics. Every topic counts the same in the mean over all."]
+    notes = [
+        "In parentheses: number of topics. Every topic has the same weight in the mean over all."
+    ]
     if n_missing := sum(mean.n_unjudged for (mean, _), _ in means.runs.values()):
-        notes.append(f"{n_missing:,} judgements are missing; means are over the others.")
+        notes.append(f"{n_missing:,} judgements are missing; means use the others.")
     what = "words of the documents" if means.by.startswith(DOCUMENTS) else means.by
     text = meaning(means.measure).text.rstrip(".")
     aside = f"{text[:1].lower()}{text[1:]}"
@@ -206,7 +211,7 @@ def make_group_table(means: GroupMeans) -> Table:
 
 
 def get_mean(found: tuple[Value, int] | None) -> float | None:
-    """The mean of a run and group; None where nothing was judged of what was answered."""
+    """Return the mean of a run and group; None if no given answer was judged."""
     if found is None or (not found[0].n and found[0].n_unjudged):
         return None
     return found[0].value

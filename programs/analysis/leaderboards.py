@@ -1,4 +1,4 @@
-"""Leaderboards: the runs' means, how sure each is, and which runs differ significantly."""
+"""Leaderboards: means of runs with intervals, and which runs differ significantly."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from .compare_runs import (
     make_score_table,
 )
 
-# Beyond so many scores, or pairs times topics where each pair is tested, the runs are not: 4 s.
+# With more scores (or pairs times topics), runs are not tested: it would take over 4 s.
 MAX_TESTED = 20_000
 MAX_PAIRED = 300_000
 
 
 @dataclass(frozen=True)
 class Line:
-    """One run.
+    """A run on a leaderboard.
 
     Attributes:
         means: its mean rows, by measure.
-        intervals: their intervals by topic, by measure, where there are some.
-        answered: topics that it answered, and those on which the measure means something, by
-            measure; of those that have intervals.
+        intervals: intervals by topic, by measure, if there are any.
+        answered: answered topics, and topics on which the measure is defined, by measure with
+            intervals.
         is_different_from_next: whether it differs significantly from the run on the next line, by
             the first measure; None: not tested.
     """
@@ -50,10 +50,10 @@ class Line:
     is_different_from_next: bool | None = None
 
     def value(self, measure: str) -> float | None:
-        """The mean; None where it rests on no judgement.
+        """Return the mean; None without a judgement.
 
-        A 0 of answers of which nothing was judged is None, too: they may cite nothing. One of
-        topics without an answer is a 0.
+        If nothing of the answers was judged, the value is None. If topics have no answer, it
+        is 0.
         """
         row = self.means.get(measure)
         if row is None or (row.n_unjudged and not row.n):
@@ -64,14 +64,14 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """The first run by a measure, and those that are not significantly worse.
+    """The first run by a measure, and the runs that are not significantly worse.
 
     Attributes:
-        test: see `choose_test`; "": none, for the reason `untested`.
-        tested: the runs with scores by topic, in order; the oracles of coverage have none.
-        leading: the first of them and those that are not significantly worse; empty: not tested,
-            or over too few topics (`least_topics`).
-        not_compared: runs that share no topic with the first.
+        test: see `choose_test`; "": not tested, for the reason `untested`.
+        tested: the runs with scores by topic, in order, without the oracles of coverage.
+        leading: the first run and those that are not significantly worse; empty: not tested, or
+            too few topics (`least_topics`).
+        not_compared: runs without a common topic with the first.
         least_topics: see `PairDifferences`.
     """
 
@@ -91,11 +91,11 @@ def find_group(
     untested: str = "",
     least_topics: int | None = None,
 ) -> Group:
-    """The group of the first run.
+    """Find the group of the first run.
 
     Args:
-        against_first: of each other run that is compared with it, whether the two differ
-            significantly (None: they share no topic), and by how much the first is better.
+        against_first: for each other run, whether it differs significantly from the first (None:
+            no common topic), and by how much the first is better.
     """
     rows = list(against_first)
     leading = [run for run, differs, by in rows if differs is False or (differs and (by or 0) <= 0)]
@@ -111,16 +111,16 @@ def find_group(
 
 @dataclass(frozen=True, kw_only=True)
 class Leaderboard(Group):
-    """What one program measured, best run first.
+    """The measures of a task, best run first.
 
     Attributes:
-        title: what the program evaluates, in a word or two; "": measures of no program.
-        measures: in order; the runs stand in the order of the first, and are tested by it.
-        n_official: so many of them are the official ones of the program's track or paper.
-        level: of the intervals; a pair differs significantly where p < 1 - level.
-        is_of_answered: whether the first measure's mean is over the topics that a run answered; of
-            others a topic that it did not answer counts 0.
-        n_pairs: pairs of tested runs. n_significant: how many of them differ significantly.
+        title: what the task evaluates, in a word or two; "": measures of no task.
+        measures: in order; the first orders and tests the runs.
+        n_official: how many of `measures` are the official measures of the track or paper.
+        level: level of intervals; a pair differs significantly if p < 1 - level.
+        is_of_answered: whether the first measure's mean covers only answered topics; otherwise
+            an unanswered topic counts 0.
+        n_pairs: pairs of tested runs. n_significant: pairs that differ significantly.
     """
 
     title: str
@@ -142,16 +142,16 @@ def leaderboards(
     sort: str | None = None,
     with_all_intervals: bool = False,
 ) -> list[Leaderboard]:
-    """The leaderboard of each program; intervals and tests are those of `compare_runs`.
+    """Make the leaderboard of each task, with intervals and tests of `compare_runs`.
 
     Args:
-        rows: scores by topic and their means, of what `path` holds.
-        topics: those that every run had to answer; None: those of the folder.
-        measures: which to show; all by default.
-        sort: a measure: runs stand in its order everywhere, and where it is, it stands first.
-        with_all_intervals: of all measures, and not of the first of each program alone.
+        rows: scores by topic and their means, of the results in `path`.
+        topics: the topics that every run must answer; None: those of the folder.
+        measures: the measures to show; default: all.
+        sort: a measure that orders the runs everywhere, and is the first column where it exists.
+        with_all_intervals: intervals for all measures, not only for the first of each task.
 
-    Raises: InputError for a measure that is not there.
+    Raises: InputError for an unknown measure.
     """
     means = [row for row in rows if row.topic_id == "all"]
     measure_names = dict.fromkeys(row.measure for row in means)
@@ -170,7 +170,7 @@ def leaderboards(
 
 
 def check_measures(names: Collection[str], wanted: Sequence[str], path: Path) -> None:
-    """Raise InputError for a measure that is not known, with those that are."""
+    """Raise InputError for an unknown measure; list the known measures."""
     if missing := [name for name in wanted if name not in names]:
         there = f"there is {', '.join(names)}{did_you_mean(missing[0], names)}"
         raise InputError(f"{path}: no measure {missing[0]!r}; {there}")
@@ -179,11 +179,11 @@ def check_measures(names: Collection[str], wanted: Sequence[str], path: Path) ->
 def group_measures(
     present: set[str], ran: Collection[str] = ()
 ) -> list[tuple[Program | None, list[str]]]:
-    """The measures that a leaderboard shows together: those of each program, then all others.
+    """Group measures by leaderboard: those of each task, then all others.
 
     Args:
-        ran: the programs that gave the measures. Without it, or where one has other measures, all
-            programs are looked through.
+        ran: the tasks that gave the measures. Without it, or for other measures, all tasks are
+            searched.
     """
     groups, left = _group(present, choose(ran))
     if left:
@@ -262,17 +262,17 @@ def _leaderboard(
 
 
 def _test_pairs(runs: Sequence[str], table: Floats | None) -> tuple[str, PairDifferences | None]:
-    """Which pairs of the runs differ, in their order; None, and why: they were not tested."""
+    """Test the pairs of runs, in order; return None and the reason if they were not tested."""
     if table is None or len(runs) < 2:
         return "", None
-    n_pairs, how = math.comb(len(runs), 2), "judge compare tests them (--runs for two of them)"
+    n_pairs, how = math.comb(len(runs), 2), "judge compare tests them (choose runs with --runs)"
     if table.size > MAX_TESTED:
         return f"{table.size:,} scores take long; {how}", None
     if n_pairs * len(table) > MAX_PAIRED and choose_test(table) == HOLM:
         return f"{n_pairs:,} pairs take long; {how}", None
     found = find_differences(table, DRAWS)
     if all(p is None for p in found.p):
-        return "no topic on which two of them were judged", None
+        return "no common judged topic of two runs", None
     return "", found
 
 
@@ -281,7 +281,7 @@ def _differs(p: float | None) -> bool | None:
 
 
 def _is_same(mean: float | None, value: float | None) -> bool:
-    """Whether the mean that was drawn from is the one that is shown."""
+    """Return whether the resampled mean equals the shown mean."""
     return mean is not None and value is not None and abs(mean - value) < 1e-9
 
 
@@ -293,7 +293,7 @@ def _best_first(row: ScoreRow | None, run: str) -> tuple[float, str]:
 def rank_rows(
     rows: Sequence[ScoreRow], measures: Sequence[str], sort: str | None
 ) -> Iterator[ScoreRow]:
-    """Score rows of these measures, all by default, runs in the order of the mean of `sort`."""
+    """Return score rows of these measures (default: all), with runs ordered by `sort`."""
     means = {row.run_id: row for row in rows if (row.topic_id, row.measure) == ("all", sort)}
     in_order = rows
     if sort is not None:

@@ -1,4 +1,4 @@
-"""What made the difference between two runs: topics, and the judgements that parted on them."""
+"""The topics and judgements behind the difference of two runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ QUESTIONS = "sub-questions"
 
 @dataclass(frozen=True)
 class _Item:
-    """What both runs were asked of one topic: both labels, and how good they are.
+    """An item of one topic with the labels of both runs.
 
-    `ranks`: higher is better; None: one of them was not judged. `weight`: which of those that are
-    as far apart stands first.
+    `ranks`: ranks of labels, higher is better; None: one was not judged. `weight`: order of items
+    with equal differences.
     """
 
     topic_id: str
@@ -45,17 +45,17 @@ class _Item:
 
     @property
     def is_flipped(self) -> bool:
-        """Whether one is better."""
+        """Whether one label is better."""
         return self.ranks is not None and self.ranks[0] != self.ranks[1]
 
 
 def find_topic_differences(
     scores: TopicScores, measure: str, run_id: str, other_run_id: str
 ) -> list[dict[str, Any]]:
-    """Both values of each topic and the first less the second, the largest difference first.
+    """Return both values of each topic and their difference, largest first.
 
-    A topic that a run did not answer has 0, as in its mean, and `is_answered` or
-    `other_is_answered` false; None: not judged, or of measures of answers alone not answered.
+    An unanswered topic has 0, as in the mean, and `is_answered` or `other_is_answered` is false.
+    None: not judged, or an unanswered topic in measures of given answers.
     """
     one, other = (scores.values[measure].get(run, {}) for run in (run_id, other_run_id))
     absent = None if scores.is_of_answered(measure) else 0.0
@@ -79,13 +79,13 @@ def find_topic_differences(
 def find_judgement_differences(
     path: Path, run_id: str, other_run_id: str, problems: Problems
 ) -> list[dict[str, Any]]:
-    """The judgements on which two runs of a results folder part, of each kind that it has.
+    """Return the judgements that differ between two runs of a results folder, by kind.
 
-    Returns: of nuggets, key points and sub-questions of reports or of contexts: `what`, `n` (items
-        that both have a judgement of), `n_better` and `n_worse` (the first has the better label),
-        the same of each topic in `topics`, most first, and `flips`: ids, both labels and, where it
-        is known, the text, those that differ most first. Of citations, which are each run's own:
-        `labels` and `other_labels`, how often each was given, over all and of each topic.
+    Returns: for nuggets, key points and sub-questions of reports or contexts: `what`, `n` (items
+        judged for both), `n_better` and `n_worse` (from the view of the first run), the same per
+        topic in `topics`, most first, and `flips`: ids, both labels and, if known, the text,
+        largest difference first. For citations, which belong to one run: `labels` and
+        `other_labels`, counts of each label, in all and per topic.
     """
     differences: list[dict[str, Any]] = []
     kinds = [kind for kind in kinds_in(path) if kind in kinds_of_labels()]
@@ -100,9 +100,9 @@ def find_judgement_differences(
             problems.skip(path, 0, "not_compared", what)
             continue
         matrix = next((one.matrix for one in programs() if one.kind == kind), "")
-        if matrix == "points":  # all runs are asked the same ones
+        if matrix == "points":  # all runs share these items
             differences.append(_compare_shared(path, kind, items, run_id, other_run_id, problems))
-        elif matrix == "sentences":  # each run has its own
+        elif matrix == "sentences":  # each run has its own items
             differences.append(_own(kind, items, run_id, other_run_id))
     return [one for one in differences if one["n"]]
 
@@ -110,7 +110,7 @@ def find_judgement_differences(
 def _compare_shared(
     path: Path, kind: str, items: JudgedItems, run_id: str, other_run_id: str, problems: Problems
 ) -> dict[str, Any]:
-    """Items that all runs are asked: nuggets and key points."""
+    """Compare items that all runs share: nuggets and key points."""
     rank = {label: float(n) for n, label in enumerate(items.scale)}
     weights = items.measures[0].weights if items.measures else np.zeros(len(items.cells))
     by_run: dict[str, dict[tuple[str, str], int]] = {run_id: {}, other_run_id: {}}
@@ -184,7 +184,7 @@ def _flip_rows(what: str, items: Sequence[_Item]) -> dict[str, Any]:
 
 
 def _own(kind: str, items: JudgedItems, run_id: str, other_run_id: str) -> dict[str, Any]:
-    """Items that each run has of its own: how often each label was given."""
+    """Compare items that belong to one run: counts of labels."""
     counts: dict[str, tuple[Counter[str], Counter[str]]] = {}
     for topic, run, label in zip(items.topics, items.runs, items.labels, strict=True):
         if run in (run_id, other_run_id) and label is not None:
@@ -205,7 +205,7 @@ def _own(kind: str, items: JudgedItems, run_id: str, other_run_id: str) -> dict[
 
 
 def _questions(path: Path, run_id: str, other_run_id: str) -> list[dict[str, Any]]:
-    """Sub-questions that the context, or the report, of one run answers and the other's not."""
+    """Find sub-questions that the context or report of only one run answers."""
     data, settings = read_coverage(Folder(path, Problems()))
     contexts = {run: {t: list(ids) for t, ids in of.items()} for run, of in data.rankings.items()}
     reports = {
@@ -237,7 +237,7 @@ def _rating(value: float) -> str | None:
 
 
 def _best(view: TopicView, ids: Sequence[str]) -> np.ndarray[Any, Any]:
-    """(n_questions,) the highest rating among these texts; nan: not judged."""
+    """Return (n_questions,) highest ratings of these texts; nan: not judged."""
     ratings = view.matrix(ids[: view.k])
     if not len(ratings):
         return np.zeros(len(view.question_ids))

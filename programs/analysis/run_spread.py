@@ -1,4 +1,4 @@
-"""The lowest, the median and the highest run, and the means of groups of runs, such as tasks."""
+"""Lowest, median and highest scores over runs, and means of groups of runs."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _ORDERS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True)
 class Spread:
-    """One measure of several runs.
+    """A measure over several runs.
 
     Attributes:
         runs: `min`, `median` or `max`, or the name of a group.
-        n_runs: so many of them. n_unjudged: (run, topic) whose judgements are missing, excluded.
-        value: of the first three the mean over topics of the lowest, median or highest score of a
-            topic; of a group the mean of its runs. None: nothing was judged.
+        n_runs: number of runs. n_unjudged: excluded (run, topic) with missing judgements.
+        value: for `min`, `median` and `max`, the mean over topics of each topic's lowest, median
+            or highest score; for a group, the mean of its runs. None: nothing was judged.
     """
 
     runs: str
@@ -50,11 +50,11 @@ class Spread:
 
 
 def match_groups(path: Path, runs: Collection[str], problems: Problems) -> dict[str, str]:
-    """The group of each run, `other` without one; names match with and without a team prefix.
+    """Return the group of each run, or `other`; names match with and without a team prefix.
 
-    The oracles of coverage are no runs and in no group.
+    The oracles of coverage belong to no group.
 
-    Raises: InputError if the file is wrong or names none of the runs.
+    Raises: InputError if the file is wrong or names no run of the results.
     """
     runs = [run for run in runs if run not in ORACLES]
     groups = read_run_groups(path, problems)
@@ -63,7 +63,7 @@ def match_groups(path: Path, runs: Collection[str], problems: Problems) -> dict[
     found = {run: groups.get(names.get(run, run), OTHER) for run in runs}
     if set(found.values()) <= {OTHER}:
         first = next(iter(runs), "")
-        raise InputError(f"--run-groups {path}: names none of the runs, such as {first}")
+        raise InputError(f"--run-groups {path}: names no run of the results, such as {first}")
     return found
 
 
@@ -74,14 +74,14 @@ def measure_spread(
     topics: Sequence[str] | None,
     groups: Mapping[str, str],
 ) -> list[Spread]:
-    """The rows below a leaderboard, for each of its measures.
+    """Return the rows below a leaderboard, for each of its measures.
 
-    A topic that a run did not answer counts 0, as in the run's mean. Source: arXiv:2411.09607,
-    the last rows of Tables 6 to 8.
+    An unanswered topic counts 0, as in the run's mean. Source: arXiv:2411.09607, the last rows of
+    Tables 6 to 8.
 
     Args:
-        rows: scores by topic, of what `path` holds. topics: those that every run had to answer.
-        groups: by run; {}: none.
+        rows: scores by topic of the results in `path`. topics: topics that every run must answer.
+        groups: group by run; {}: none.
     """
     folder = Folder(path, Problems(), topics=list(topics) if topics is not None else None)
     scores = scores_by_topic(rows, folder, folder.topics, choose(folder.programs))
@@ -108,14 +108,14 @@ def _measure(scores: TopicScores, measure: str) -> Iterator[Spread]:
 
 
 def _count_missing(scores: TopicScores, measure: str, runs: Iterable[str]) -> int:
-    """How many scores of these runs by topic lack judgements; an undefined one lacks none."""
+    """Count scores of these runs with missing judgements; undefined scores do not count."""
     rows = scores.rows[measure]
     of_runs = (rows[run].get(topic) for run in runs for topic in scores.topics[measure])
     return sum(row is not None and row.value is None and row.n_unjudged != 0 for row in of_runs)
 
 
 def make_spread_table(board: Leaderboard, spreads: Sequence[Spread]) -> Table:
-    """A row for each of min, median, max and the groups; a column a measure, as a leaderboard's."""
+    """Make a table: rows min, median, max and groups; the columns of the leaderboard."""
     measures = [name for name in board.measures if any(one.measure == name for one in spreads)]
     columns = [Column("runs", Kind.NAME), Column("n_runs", Kind.COUNT, "n")]
     columns += [make_measure_column(board, name) for name in measures]
@@ -124,12 +124,12 @@ def make_spread_table(board: Leaderboard, spreads: Sequence[Spread]) -> Table:
         Row([name, by[name, measures[0]].n_runs, *(by[name, each].value for each in measures)])
         for name in dict.fromkeys(one.runs for one in spreads)
     ]
-    notes = ["min, median and max: the mean over topics of the lowest, median and highest score"]
+    notes = ["min, median and max: mean over topics of the lowest, median and highest score"]
     if n_unjudged := max((one.n_unjudged for one in spreads), default=0):
-        notes.append(f"{n_unjudged:,} scores of a run and topic are missing, and excluded")
+        notes.append(f"{n_unjudged:,} missing scores of a run and topic are excluded")
     return Table(f"{board.title} over runs".strip(), columns, rows, notes=notes)
 
 
 def as_rows(spreads: Sequence[Spread]) -> Iterator[dict[str, Any]]:
-    """The same for machines."""
+    """Return the rows for JSON."""
     return map(asdict, spreads)

@@ -1,5 +1,5 @@
-"""What is known of judged items beside their labels (length, position, citations, run), and
-corrected scores by slices of it."""
+"""Properties of judged items (length, position, citations, run), and corrected scores by slices
+of them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Regroup = Callable[[JudgedItems], JudgedItems]
 RUN = "run"
 NAMES = ("length", "position", "rank", "citations", RUN)
 OTHER_RUNS = "other runs"
-_SHORT_TEXTS = 50  # words; below this a slope is given for ten words, else for a hundred
+_SHORT_TEXTS = 50  # words; slopes of shorter texts are per ten words, else per hundred
 
 
 @dataclass(frozen=True)
 class Covariate:
-    """One thing that is known of items.
+    """A property of items.
 
     Attributes:
-        name: as it was asked for; what: for people.
-        values: (n_items,) numbers, or names of groups; None: not known.
-        unit: by how much of it an effect is given; 0 for groups.
-        groups: their names in order; of numbers two, cut at the median of the items.
+        name: its name in options; what: its name for people.
+        values: (n_items,) numbers, or names of groups; None: unknown.
+        unit: the unit of effects; 0 for groups.
+        groups: names of groups in order; numbers have two, cut at the median of the items.
     """
 
     name: str
@@ -46,19 +46,19 @@ class Covariate:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is more or less, not one group or another."""
+        """Whether the values are numbers, not groups."""
         return self.unit > 0
 
     @property
     def groups(self) -> list[str]:
-        """The names of the groups that items fall into, in order."""
+        """The names of the groups of items, in order."""
         if self.is_number:
             return [f"up to {self.cut:g}", f"over {self.cut:g}"]
         return sorted({value for value in self.values if isinstance(value, str)},
                       key=lambda name: (name == OTHER_RUNS, name))  # fmt: skip
 
     def group(self, item: int) -> str | None:
-        """The group of an item; None: not known."""
+        """Return the group of an item; None: unknown."""
         value = self.values[item]
         if isinstance(value, str) or value is None:
             return value
@@ -68,17 +68,17 @@ class Covariate:
 def covariates(
     names: Sequence[str], path: Path, items: JudgedItems, labels: Path, problems: Problems
 ) -> list[Covariate]:
-    """What is asked for of all items.
+    """Return properties of all items.
 
     Args:
-        names: of `NAMES`, or `run:PATTERN` for the runs that match it and all others.
-        path: the judged file or results folder that the items are of.
-        labels: the file with people's labels, whose texts count where the judged file has none.
+        names: names from `NAMES`, or `run:PATTERN` for matching runs and all others.
+        path: the judged file or results folder of the items.
+        labels: the file of human labels; its texts are used if the judged file has none.
 
-    Raises: InputError for another name, or one that these items do not have.
+    Raises: InputError for another name, or a property that these items lack.
     """
     if len(set(names)) < len(names):
-        raise InputError(f"--by {','.join(names)}: wanted each once")
+        raise InputError(f"--by {','.join(names)}: give each name only once")
     makers: dict[str, Callable[[], Covariate]] = {
         "length": lambda: _length(path, labels, items, problems),
         "position": lambda: _position(items),
@@ -101,7 +101,7 @@ def covariates(
 def _number(name: str, what: str, values: Sequence[float | None], unit: float = 1.0) -> Covariate:
     numbers = [value for value in values if value is not None]
     cut = float(np.median(numbers)) if numbers else 0.0
-    if numbers and cut == max(numbers):  # so that there is something over it
+    if numbers and cut == max(numbers):  # so that some values are above it
         cut = max((value for value in numbers if value < cut), default=cut)
     return Covariate(name, what, values, unit, cut)
 
@@ -109,7 +109,7 @@ def _number(name: str, what: str, values: Sequence[float | None], unit: float = 
 def _length(path: Path, labels: Path, items: JudgedItems, problems: Problems) -> Covariate:
     texts_of = cell_texts(path, items.kind, items.cells, problems)
     declared = find_kind(items.kind)
-    name, what = (declared and declared.length_of) or ("", "all that the judge reads")
+    name, what = (declared and declared.length_of) or ("", "everything that the judge reads")
     if not any(name in texts if name else texts for texts in texts_of.values()):
         texts_of = cell_texts(labels, items.kind, items.cells, Problems())
 
@@ -128,20 +128,20 @@ def _length(path: Path, labels: Path, items: JudgedItems, problems: Problems) ->
 
 
 def _position(items: JudgedItems) -> Covariate:
-    """The position of an item, or of a citation's sentence, among those of its answer, from 1."""
+    """Return the 1-based position of an item, or of a citation's sentence, in its answer."""
     if "run_id" not in items.key_names:
-        raise InputError("--by position: these items stand in no answer (run_id)")
+        raise InputError("--by position: these items belong to no answer (run_id)")
     if "sentence_id" in items.key_names:
         at = items.key_names.index("sentence_id")
         if all(cell[at].isdecimal() for cell in items.cells):
             positions = [int(cell[at]) + 1.0 for cell in items.cells]
-            return _number("position", "place of the sentence in its answer", positions)
+            return _number("position", "position of the sentence in its answer", positions)
     positions = _positions(zip(items.topics, items.runs, strict=True))
-    return _number("position", "place among what is looked for in its answer", positions)
+    return _number("position", "rank among the reference items of its answer", positions)
 
 
 def _positions(groups: Iterable[tuple[str, ...]]) -> list[float]:
-    """Of each which of its group it is, from 1."""
+    """Return the 1-based rank of each item within its group."""
     seen: Counter[tuple[str, ...]] = Counter()
     positions: list[float] = []
     for group in groups:
@@ -151,15 +151,15 @@ def _positions(groups: Iterable[tuple[str, ...]]) -> list[float]:
 
 
 def _rank(items: JudgedItems) -> Covariate:
-    """Which citation of its sentence it is, from 1."""
+    """Return the 1-based rank of a citation in its sentence."""
     if "sentence_id" not in items.key_names:
-        raise InputError(f"--by rank: {items.kind} have no citations that are judged")
+        raise InputError(f"--by rank: {items.kind} have no judged citations")
     positions = _positions(cell[:-1] for cell in items.cells)
-    return _number("rank", "which citation of its sentence", positions)
+    return _number("rank", "rank of the citation in its sentence", positions)
 
 
 def _citations(path: Path, items: JudgedItems) -> Covariate:
-    """How many passages its sentence cites, or its answer."""
+    """Return how many passages its sentence or answer cites."""
     has_sentences = "sentence_id" in items.key_names
     what = "citations of its sentence" if has_sentences else "citations of its answer"
     counts: dict[Cell, int] = {}
@@ -177,7 +177,7 @@ def _citations(path: Path, items: JudgedItems) -> Covariate:
 
 
 def _answers(folder: Path) -> Iterator[Answer]:
-    """The answers that were judged, of files that have not changed since."""
+    """Return the judged answers from unchanged files."""
     config = find_inputs(folder).check("--by citations needs the answers")
     return iter(load_collection(config.data, config.run.limit).answers())
 
@@ -192,16 +192,16 @@ def _runs(items: JudgedItems, pattern: str) -> Covariate:
 
 
 def slicer(name: str, path: Path, labels: Path, problems: Problems) -> Regroup:
-    """What makes slices of judged items in place of their runs, for `correct_scores`.
+    """Return a function that replaces runs by slices of items, for `correct_scores`.
 
-    A slice's score is the mean over the topics that it has items of, of what these earn there, each
-    with its weight in the measure. Measures that count what was not judged, such as recall of
-    sentences without a citation, are left out, for that is in no slice.
+    The score of a slice is the mean over its topics of the weighted gains of its items. Measures
+    that count items without a judgement, such as recall with uncited sentences, are left out,
+    because such items belong to no slice.
 
-    Raises: InputError for all runs, and when used if no measure has items of two slices.
+    Raises: InputError for all runs; the function raises it if no measure has items of two slices.
     """
     if name == RUN:
-        raise InputError(f"--by {name}: scores are by run already; name a group, {RUN}:PATTERN")
+        raise InputError(f"--by {name}: scores are already by run; give a group, {RUN}:PATTERN")
 
     def regroup(items: JudgedItems) -> JudgedItems:
         (covariate,) = covariates([name], path, items, labels, problems)
@@ -216,7 +216,7 @@ def slicer(name: str, path: Path, labels: Path, problems: Problems) -> Regroup:
 
 
 def _slice(measure: Measure, items: JudgedItems, slices: list[str]) -> Measure | None:
-    """The measure with weights that sum to 1 over each slice; None: it has no items of two.
+    """Return the measure with weights that sum to 1 over each slice; None without two slices.
 
     `slices` (n_items,): the slice of each item; "": none.
     """
@@ -238,7 +238,7 @@ def _slice(measure: Measure, items: JudgedItems, slices: list[str]) -> Measure |
 
 
 def _is_whole(measure: Measure, items: JudgedItems) -> bool:
-    """Whether the items of each answer have all its weight."""
+    """Return whether the items of each answer have all its weight."""
     sums: dict[tuple[str, str], float] = {}
     for topic, run, weight in zip(items.topics, items.runs, measure.weights, strict=True):
         if weight > 0:

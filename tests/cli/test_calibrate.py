@@ -56,11 +56,13 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
     linear = report["figures"]["linear"]
     before, after = (f"{linear[side]['value']:.2f}"[1:] for side in ("before", "after"))
     assert text.startswith(
-        f"The fit is not shown to help: linear kappa went from {before} to {after} on topics that "
+        f"No significant effect of the fit: linear kappa went from {before} to {after} on topics "
     )
     assert "Tested on 24 of 2 topics" in text
     assert "72 labels; topics: train 3, dev 1, test 2." in text
-    assert "With 2 test topics the intervals are a rough guide; --folds 6 tests all 6." in text
+    assert (
+        "With 2 test topics, the intervals are only a rough guide; --folds 6 tests all 6." in text
+    )
     assert ran.err.startswith("Judge file: fitted/j.json")
     assert max(map(len, ran.out.splitlines())) <= 80
     [row] = [line for line in ran.out.splitlines() if line.startswith("linear kappa")]
@@ -109,7 +111,7 @@ def test_a_limit_on_calls_ends_with_3_and_says_how_many_are_missing(judge, label
     ran = judge(*given, "--set", "run.max_calls=60")
     assert ran.code == 3
     assert len(server.requests) == 60
-    assert "12 items were not judged and are left out: budget 12." in ran.out
+    assert "12 items were not judged and are excluded: budget 12." in ran.out
     assert judge(*given, "--set", "run.max_calls=12").code == 0  # the others came from the cache
     assert len(server.requests) == 72
 

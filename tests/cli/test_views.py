@@ -60,7 +60,7 @@ def test_passages_and_people_on_demand(judge, tides, tmp_path):
     labels.write_text(f"{head}t1,one,{nugget['id']},ann,support,it is implied\n")
     ran = judge("show", tides, "one", "t1", "--labels", labels, "--passages")
     assert "no_labels" not in ran.err
-    assert "people (ann): support, not as the judge: it is implied" in ran.out
+    assert "people (ann): support, differs from the judge: it is implied" in ran.out
     assert "| The moon makes the tides." in ran.out
     assert "The moon makes" not in judge("show", tides, "one", "t1").out
 
@@ -82,7 +82,7 @@ def test_what_is_in_a_folder_and_what_to_ask_next(judge, tides):
     ran = judge("show", tides)
     printed = " ".join(ran.out.split())
     assert "2 runs, 1 topic, 2 of 2 answers" in printed
-    assert "1 more did not arrive (1 unparseable)" in printed
+    assert "1 more are missing (1 unparseable)" in printed
     asks = [line.strip() for line in ran.out.splitlines() if line.startswith("  judge show")]
     assert f"judge show {tides} two t1" in asks
     for ask in asks:  # each of them is a command that works
@@ -96,7 +96,7 @@ def test_a_changed_input_is_said_and_its_sentences_are_not_shown(judge, tides, t
     assert ran.code == 0
     assert "has changed since the run read it" in ran.err
     assert "Tides follow the moon. Tides follow the sun alone." in ran.out  # as it was judged
-    assert "1  (the text of this sentence is not there)" in ran.out
+    assert "1  (the text of this sentence is missing)" in ran.out
 
 
 def test_what_is_not_there_ends_with_two_and_the_nearest(judge, tides):

@@ -229,7 +229,7 @@ def test_groups_are_matched_by_name_and_levels_by_theirs(tmp_path):
         ),
     ]
     groups.write_text("z\tAG\n", encoding="utf-8")
-    cases.append(({"run_groups": groups}, "names none of the runs, such as a"))
+    cases.append(({"run_groups": groups}, "names no run of the results, such as a"))
     for options, message in cases:
         with pytest.raises(InputError, match=message):
             draw("tau", [one, two], out, **options)

@@ -1,4 +1,4 @@
-"""An answer as `judge show` prints it: sentence by sentence, then what is looked for in it."""
+"""An answer as `judge show` prints it: sentence by sentence, then the reference items."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _TAB = "     "
 def answer_text(
     view: AnswerView, word_overlap: Mapping[str, Iterable[str]], *, passages: bool
 ) -> str:
-    """All that is known of one answer.
+    """Return everything known about an answer as text.
 
     Args:
-        word_overlap: judges whose labels are that alone, by program.
-        passages: print the texts of cited passages too.
+        word_overlap: judges whose labels are only word overlap, by task.
+        passages: also print the texts of cited passages.
     """
     parts = [wrap(f"{view.run_id}, topic {view.topic_id}"), wrap(view.question)]
     if view.failed:
-        why = f"This answer could not be made ({view.failed}): it is not judged, and no 0."
+        why = f"This answer could not be made ({view.failed}): it is unjudged and not counted as 0."
         return "".join([*parts, "\n", wrap(why)])
     parts += ["\n", *_scores(view.score_rows), write_overlap_note(word_overlap)]
     if any(each.score is not None for each in view.judged):
-        what = "how far the judge leans to the best label, from 0 to 1"
-        parts.append(wrap(f"In brackets behind a label: {what}."))
+        what = "its score, from 0 (worst label) to 1 (best label)"
+        parts.append(wrap(f"In parentheses after a label: {what}."))
     parts.append("\n")
     points = [each for each in view.judged if each.is_point]
     parts_of = list(dict.fromkeys(each.sub_narrative for each in points))
@@ -63,7 +63,7 @@ def answer_text(
 
 
 def _scores(rows: Sequence[ScoreRow]) -> Iterator[str]:
-    """The scores of an answer, those together that rest on the same judgements."""
+    """Yield the scores of an answer; scores from the same judgements share a line."""
     resting: dict[tuple[int | None, int | None], list[ScoreRow]] = {}
     for row in rows:
         if row.measure != "length":
@@ -101,10 +101,10 @@ def _sentences(
             numbers = ", ".join(str(n + 1) for n in quoted)
             yield wrap(f"quoted for {points[quoted[0]].unit} {numbers}", _TAB + "  ", _TAB)
     if not view.sentences:
-        yield wrap("Its text is not there.", _TAB)
+        yield wrap("Its text is missing.", _TAB)
     for each in view.judged:
         if each.sentence is not None and each.sentence >= n_known:
-            yield f"{each.sentence + 1:>3}  (the text of this sentence is not there)\n"
+            yield f"{each.sentence + 1:>3}  (the text of this sentence is missing)\n"
             yield from _find_cited(each, passages)
 
 
@@ -163,12 +163,12 @@ def _label(judged: Judged) -> str:
 
 
 def _name_label(label: str | None) -> str:
-    """A label in a sentence; one that is a number is a rating or a grade."""
+    """Return a label for a sentence; a number is a rating or a grade."""
     return "not judged" if label is None else f"rated {label}" if label.isdecimal() else label
 
 
 def _why(judged: Judged, indent: str, quotes: _QuotedSentences | None = None) -> Iterator[str]:
-    """The evidence and reason of a label, or why it is missing, and the labels of people."""
+    """Yield quote and reason of a label, or why it is missing, and human labels."""
     if judged.detail:
         yield wrap(judged.detail, indent)
     if judged.raw:
@@ -177,20 +177,20 @@ def _why(judged: Judged, indent: str, quotes: _QuotedSentences | None = None) ->
         sentence = quotes.of(each) if quotes is not None else None
         where = f" (sentence {sentence + 1})" if sentence is not None else ""
         if each.is_quoted is False:
-            where = " (which does not stand in the text)"
+            where = " (not found in the text)"
         of = f"{each.of}: " if len({one.of for one in judged.evidence}) > 1 else ""
         yield wrap(f"{of}“{each.quote}”{where}", indent + "  ", indent)
     if judged.reasoning:
         yield wrap(f"reason: {judged.reasoning}", indent + "  ", indent)
     for annotator, label, rationale in judged.people:
-        differs = "" if judged.label in (None, label) else ", not as the judge"
+        differs = "" if judged.label in (None, label) else ", differs from the judge"
         remark = f": {rationale}" if rationale else ""
         by = f" ({annotator})" if annotator else ""
         yield wrap(f"people{by}: {label}{differs}{remark}", indent + "  ", indent)
 
 
 class _QuotedSentences:
-    """In which sentence a quote of the whole answer stands."""
+    """Find the sentence of a quote from the whole answer."""
 
     def __init__(self, view: AnswerView) -> None:
         texts = [(n, each.text) for n, each in enumerate(view.sentences) if each.text]
@@ -199,14 +199,14 @@ class _QuotedSentences:
         self._numbers = [n for n, _ in texts] if view.is_split else []
 
     def of(self, evidence: Evidence) -> int | None:
-        """Its 0-based number; None: it does not stand there, or nobody knows the sentences."""
+        """Return the 0-based number of the sentence; None if not found or sentences are unknown."""
         if evidence.start is None or not self._numbers or not evidence.stands_in(self._text):
             return None
         return self._numbers[bisect_right(self._ends, evidence.start)]
 
 
 def _rank(one: Judged) -> int:
-    """The place of its label in the scale, the worst first; -1: not judged."""
+    """Return the position of its label in the scale, worst first; -1: not judged."""
     if one.label is None:
         return -1
     if one.label.isdecimal():
@@ -215,20 +215,20 @@ def _rank(one: Judged) -> int:
     return labels.index(one.label) if one.label in labels else len(labels)
 
 
-NO_TERMINAL = 100  # columns where nothing says how wide the terminal is
+NO_TERMINAL = 100  # columns if the width of the terminal is unknown
 _MIN_WIDTH = 40
 
 
 def width() -> int:
-    """Columns of the terminal."""
+    """Return the columns of the terminal."""
     return max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, _MIN_WIDTH)
 
 
 def wrap(text: str, indent: str = "", first: str | None = None) -> str:
-    """A text in lines as wide as the terminal, its control characters as escapes.
+    """Wrap a text to the width of the terminal, with control characters escaped.
 
     Args:
-        indent: before each line. first: before the first line instead.
+        indent: text before each line. first: text before the first line instead.
     """
     lines = textwrap.wrap(
         escape(" ".join(text.split())),
@@ -241,7 +241,7 @@ def wrap(text: str, indent: str = "", first: str | None = None) -> str:
 
 
 def number(value: float | None, measure: str = "") -> str:
-    """A score with three digits and no leading zero; - where there is none.
+    """Format a score with three digits and no leading zero; - for None.
 
     >>> number(0.25), number(1.0), number(None), number(96.0, "length")
     ('.250', '1', '-', '96')
@@ -255,7 +255,7 @@ def number(value: float | None, measure: str = "") -> str:
 
 
 def plural(unit: str) -> str:
-    """Several of a unit that was judged.
+    """Return the plural of a judged unit.
 
     >>> plural("key point")
     'key points'
@@ -264,7 +264,7 @@ def plural(unit: str) -> str:
 
 
 def command(*words: str | Path) -> str:
-    """A command line as a user types it.
+    """Return a command line as a user types it.
 
     >>> command("judge", "show", "my results")
     "judge show 'my results'"
@@ -273,7 +273,7 @@ def command(*words: str | Path) -> str:
 
 
 def write_overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
-    """What is only word overlap, said as that; "" where nothing is."""
+    """Return a note on labels that are only word overlap; "" if there are none."""
     if not judges_of:
         return ""
     programs = join_words(judges_of)
@@ -281,9 +281,9 @@ def write_overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
 
 
 def find_lexical_judges(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The judges whose labels follow from common words alone, by program; of those with any.
+    """Return the judges that label by word overlap, by task.
 
-    Judges that write texts, such as nuggets, give no labels and are not among them.
+    Judges that write texts, such as nuggets, give no labels and are not included.
     """
     names = [
         name for name, about in manifest.get("judges", {}).items() if _is_lexical_labeller(about)

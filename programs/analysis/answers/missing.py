@@ -1,4 +1,4 @@
-"""Which facts an answer misses, as text for its writer."""
+"""The facts that an answer misses, as text for its writer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .answer_text import find_lexical_judges, plural, wrap, write_overlap_note
 from .summaries import Point, TopicAnswers, read_topics_of_answers
 from .views import Standing, check_name
 
-NOTHING = "Nothing was judged that an answer could miss: no nuggets, key points or sub-questions."
+NOTHING = "No facts were judged: there are no nuggets, key points or sub-questions."
 
 
 def describe_missing(
     folder: Path, problems: Problems, run: str | None = None, topic: str | None = None
 ) -> str:
-    """Say of each answer which facts it misses or states only in part, the vital ones first.
+    """List the facts that each answer misses or states only in part, vital facts first.
 
     Args:
-        run, topic: of these alone; None: of all.
+        run, topic: only this run, only this topic; None: all.
 
-    Raises: InputError for a run or topic that is not there.
+    Raises: InputError for an unknown run or topic.
     """
     manifest = read_manifest(folder)
     runs = manifest["data"].get("run_ids", [])
@@ -39,13 +39,13 @@ def describe_missing(
     if not described:
         return wrap(NOTHING)
     if n_without:
-        what = f"{n_without:,} more of the answers: no facts are known to compare them with"
+        what = f"{n_without:,} more answers have no facts to compare with"
         described.append(wrap(f"{what} (unjudged.jsonl, problems.jsonl)."))
     return "\n".join([*described, write_overlap_note(find_lexical_judges(manifest))])
 
 
 def _describe(of_topic: TopicAnswers, run: str, *, is_named: bool) -> str:
-    """The text about one answer; "" where there are no facts that it could miss."""
+    """Return the text about one answer; "" if there are no facts."""
     stands = of_topic.standing.get(run, {})
     of: dict[Standing, list[Point]] = {"missed": [], "partly": [], "unjudged": [], "stated": []}
     for key, point in of_topic.points.items():

@@ -1,4 +1,4 @@
-"""Summaries of results as `judge show` prints them: of a folder, of a run, and of a topic."""
+"""Summaries of results as `judge show` prints them: for a folder, a run or a topic."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .answer_text import (
 from .summaries import summarise_folder, summarise_run, summarise_topic
 from .views import read_answer_views
 
-MAX_ROWS = 20  # rows of a list that may be long; --json has all
+MAX_ROWS = 20  # rows of a long list; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
 _LABELS = ("full", "partial", "yes", "met", "partly", "none", "no", "not_met", "unjudged")
 Summary = Mapping[str, Any]
 
 
-_NOT_REACHED = {"budget": "not asked"}  # a limit was reached, or the run was stopped
+_NOT_REACHED = {"budget": "not asked"}  # a limit was reached or the run was stopped
 
 
 def folder_text(summary: Summary, folder: Path) -> str:
-    """What is in a folder, and what to ask next."""
+    """Return the content of a folder as text, and the next commands."""
     by = summary["measure"] or ""
     n_wanted = summary["n_runs"] * summary["n_topics"]
     what = f"{', '.join(summary['programs'])}; {count(summary['n_runs'], 'run')}"
@@ -75,16 +75,16 @@ def folder_text(summary: Summary, folder: Path) -> str:
     )
     run, topic = best["run_id"], worst["topic_id"]
     asks = [
-        ("where a run loses, and what it misses", command("judge", "show", folder, run)),
-        ("why one answer was judged so", command("judge", "show", folder, run, topic)),
-        ("what each run misses of a topic", command("judge", "show", folder, "--topic", topic)),
-        ("all of it as a page", command("judge", "report", folder)),
+        ("where a run fails, and what it misses", command("judge", "show", folder, run)),
+        ("how one answer was judged", command("judge", "show", folder, run, topic)),
+        ("what each run misses on a topic", command("judge", "show", folder, "--topic", topic)),
+        ("everything as a page", command("judge", "report", folder)),
     ]
     return "".join([*parts, *_next(asks)])
 
 
 def run_text(summary: Summary, folder: Path) -> str:
-    """Where a run loses."""
+    """Return where a run fails, as text."""
     by, run = summary["measure"] or "", summary["run_id"]
     mean: Summary = next((row for row in summary["means"] if row["measure"] == by), {})
     score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
@@ -97,9 +97,9 @@ def run_text(summary: Summary, folder: Path) -> str:
     if worst is not None:
         topic = worst["topic_id"]
         asks = [
-            ("why this answer was judged so", command("judge", "show", folder, run, topic)),
+            ("how this answer was judged", command("judge", "show", folder, run, topic)),
             (
-                "how all runs stand to this topic",
+                "all runs on this topic",
                 command("judge", "show", folder, "--topic", topic),
             ),
             ("what no run states", command("judge", "show", folder)),
@@ -109,7 +109,7 @@ def run_text(summary: Summary, folder: Path) -> str:
 
 
 def topic_text(summary: Summary, folder: Path) -> str:
-    """What the runs miss of a topic."""
+    """Return what the runs miss on a topic, as text."""
     by, topic = summary["measure"] or "", summary["topic_id"]
     parts = [
         wrap(f"{topic}: {summary['question']}"),
@@ -139,12 +139,12 @@ def topic_text(summary: Summary, folder: Path) -> str:
     last = next((row for row in reversed(summary["runs"]) if row["is_answered"]), None)
     if last is not None:
         ask = command("judge", "show", folder, last["run_id"], topic)
-        parts += _next([("why an answer was judged so", ask)])
+        parts += _next([("how an answer was judged", ask)])
     return "".join(parts)
 
 
 def _beware(summary: Summary) -> str:
-    """What labels by words, and systems that were made with the judge, mean for all below."""
+    """Return warnings: labels by word overlap, and systems that saw the judge."""
     return write_overlap_note(summary["word_overlap"]) + "".join(map(wrap, summary["dependence"]))
 
 
@@ -153,12 +153,12 @@ def _count_judged(summary: Summary) -> str:
     if summary["n_unjudged"]:
         by_reason = summary["unjudged_by_reason"].items()
         reasons = ", ".join(f"{n:,} {_NOT_REACHED.get(why, why)}" for why, n in by_reason)
-        text += f"; {summary['n_unjudged']:,} more did not arrive ({reasons}) and are no score"
+        text += f"; {summary['n_unjudged']:,} more are missing ({reasons}) and not scored"
     return text + "."
 
 
 def _legend(summary: Summary) -> str:
-    """What the columns of a run's topics count."""
+    """Explain the columns of a run's topics."""
     topics, parts = summary["topics"], [f"rank: among {count(summary['n_runs'], 'run')}"]
     if any(sum(row["vital"].values()) for row in topics):
         unit = plural(summary["unit"])
@@ -225,7 +225,7 @@ def _list_missed(summary: Summary) -> Iterator[str]:
     yield _table(head, rows, left=(1, 2))
     yield _more(len(of_others))
     if n_none:
-        yield wrap(f"{n_none:,} more that it misses, no run {verb}s in full.", "  ")
+        yield wrap(f"It misses {n_none:,} more that no run {verb}s in full.", "  ")
 
 
 def _list_missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
@@ -278,7 +278,7 @@ def _rests(row: Summary) -> str:
 
 
 def _names(topics: Sequence[Summary], program: str) -> list[str]:
-    """The labels that a program gave, the best first where their order is known."""
+    """List the labels of a task, best first if their order is known."""
     names = {name for row in topics for name in row["labels"].get(program, {})}
     in_order = [name for name in _LABELS if name in names]
     return in_order + sorted(names - {*in_order})
@@ -297,7 +297,7 @@ def _labels(counts: Mapping[str, int]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Iterable[int] = ()) -> str:
-    """Columns of numbers, and in the rest of the line a text."""
+    """Format columns of numbers, with a text in the rest of the line."""
     names, last = {*left}, len(head) - 1
     columns = [
         Column(name, Kind.TEXT if i == last else Kind.NAME if i in names else Kind.COUNT)
@@ -318,7 +318,7 @@ def _next(asks: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 class Shown(NamedTuple):
-    """The same twice: ready for JSON, and as lines for people."""
+    """The same content ready for JSON and as lines for people."""
 
     data: dict[str, Any]
     text: str
@@ -333,12 +333,12 @@ def show_answer(
     labels: Path | None = None,
     passages: bool = False,
 ) -> Shown:
-    """One answer with everything that was judged of it.
+    """Show an answer with all its judgements.
 
     Args:
-        labels: people's, shown beside the judge's. passages: with the texts of those it cites.
+        labels: human labels to show beside the judge's. passages: also show cited passages.
 
-    Raises: InputError for a run or topic that is not there, or did not answer.
+    Raises: InputError for an unknown run or topic, or a missing answer.
     """
     view = next(read_answer_views(folder, problems, run=run, topic=topic, labels=labels), None)
     if view is None:
@@ -364,13 +364,13 @@ def show_summary(
     measure: str | None = None,
     named: Path | None = None,
 ) -> Shown:
-    """Where a run loses, what each run misses of a topic, or, of neither, what is in the folder.
+    """Show where a run fails, what runs miss on a topic, or without both what the folder has.
 
     Args:
-        measure: to order by; None: the first of the folder.
-        named: the folder in what to ask next, where `folder` stands for another; None: itself.
+        measure: the measure to order by; None: the first of the folder.
+        named: the folder's name in the next commands, if `folder` is temporary; None: `folder`.
 
-    Raises: InputError for a run, topic or measure that is not there.
+    Raises: InputError for an unknown run, topic or measure.
     """
     name = named or folder
     if run is not None:

@@ -1,6 +1,6 @@
-"""Three questions of a results folder: what is in it, where a run loses, what a topic's runs miss.
+"""Three questions about a results folder: what it has, where a run fails, what runs miss.
 
-Each is answered as a dict that is ready for JSON; `judge show` prints it.
+Each answer is a dict ready for JSON; `judge show` prints it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RESTS_ON = ("n", "n_unjudged", "low", "high")
 def summarise_folder(
     folder: Path, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
-    """What is in a folder: runs best first, topics worst first, and what every run misses."""
+    """Summarise a folder: runs best first, topics worst first, and what all runs miss."""
     manifest, means = read_manifest(folder), read_means(folder, problems)
     by = choose_measure(folder, means, measure)
     runs = manifest["data"].get("run_ids", [])
@@ -80,13 +80,13 @@ def summarise_folder(
 def summarise_run(
     folder: Path, run: str, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
-    """Where a run loses: its topics, worst first, and what it misses, by how many state it."""
+    """Summarise a run: topics worst first, and what it misses, by how many runs state it."""
     manifest, means = read_manifest(folder), read_means(folder, problems)
     runs = manifest["data"].get("run_ids", [])
     check_name(folder, "run", run, runs)
     by = choose_measure(folder, means, measure)
     topics, missed = [], []
-    seen: dict[tuple[str, str, str | None], None] = {}  # kinds of points
+    seen: dict[tuple[str, str, str | None], None] = {}  # kinds of reference items
     for of_topic in read_topics_of_answers(folder, problems):
         stands = of_topic.standing.get(run, {})
         seen |= {(p.program, p.unit, p.importance): None for p in of_topic.points.values()}
@@ -114,7 +114,7 @@ def summarise_run(
 def summarise_topic(
     folder: Path, topic: str, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
-    """What the runs miss of one topic: its points, most missed first, and each run's standing."""
+    """Summarise a topic: reference items, most missed first, and each run's result."""
     manifest, means = read_manifest(folder), read_means(folder, problems)
     by = choose_measure(folder, means, measure)
     [answers] = read_topics_of_answers(folder, problems, topic=topic)
@@ -202,7 +202,7 @@ _ALL = "all"
 
 @dataclass
 class Point:
-    """A nugget, key point or sub-question of a topic, and how many answers have it."""
+    """A reference item (nugget, key point or sub-question), and how many answers state it."""
 
     topic_id: str
     program: str
@@ -210,15 +210,15 @@ class Point:
     item: str
     text: str
     importance: str | None
-    n: Counter[str] = field(default_factory=Counter)  # answers, by standing
+    n: Counter[str] = field(default_factory=Counter)  # number of answers by standing
 
     def as_row(self) -> dict[str, Any]:
-        """Ready for JSON, with a number for each standing."""
+        """Return a dict for JSON, with a count for each standing."""
         return asdict(self) | {"n": {name: self.n[name] for name in STANDINGS}}
 
     @property
     def is_vital(self) -> bool:
-        """Whether it counts where only some do; all do that have no importance."""
+        """Whether it is vital; items without an importance count as vital."""
         return self.importance in (None, "vital")
 
 
@@ -227,9 +227,8 @@ class TopicAnswers:
     """The answers of all runs to one topic.
 
     Attributes:
-        points: by program and item, in the order of the files. standing: by run, of each of them.
-        counts: by run and program, labels of all judgements except those of reference items;
-            None: not judged.
+        points: reference items by task and item, in file order. standing: run -> standing of each.
+        counts: by run and task, counts of labels of other judgements; None: not judged.
         scores: by run and measure. answered: runs with an answer, or one that could not be made.
         is_by_own_topics: whether a missing answer has no value of a measure, see `Program`.
     """
@@ -249,7 +248,7 @@ class TopicAnswers:
         return list(self.scores)
 
     def value(self, run: str, measure: str) -> float | None:
-        """Of a run; 0 where it did not answer what others could; None: no value, or not judged."""
+        """Return a run's value; 0 for an unanswered topic; None: no value, or not judged."""
         if run in self.scores:
             row = self.scores[run].get(measure)
             return row.value if row is not None else None
@@ -258,13 +257,13 @@ class TopicAnswers:
         return 0.0 if has_some and not is_of_own else None
 
     def rank(self, run: str, measure: str, runs: Sequence[str]) -> int | None:
-        """From 1, of the runs with a value."""
+        """Return the 1-based rank of a run among runs with a value."""
         own = self.value(run, measure)
         values = [self.value(one, measure) for one in runs]
         return None if own is None else 1 + sum(v is not None and v > own for v in values)
 
     def add(self, view: AnswerView, eta: int) -> None:
-        """Count one more answer."""
+        """Count an answer."""
         self.question = self.question or view.question
         self.scores[view.run_id] = {row.measure: row for row in view.score_rows}
         if view.failed:
@@ -283,11 +282,11 @@ class TopicAnswers:
 
 
 def standing(judged: Judged, eta: int) -> Standing:
-    """How an answer stands to a point.
+    """Return whether an answer states a reference item: in full, in part or not.
 
     Args:
-        eta: the rating from which a text answers a sub-question; below it, but for 0, it does so
-            in part.
+        eta: the lowest rating with which a text answers a sub-question; lower ratings above 0
+            count as in part.
     """
     label = judged.label
     if label is None:
@@ -300,7 +299,7 @@ def standing(judged: Judged, eta: int) -> Standing:
 def read_topics_of_answers(
     folder: Path, problems: Problems, *, topic: str | None = None
 ) -> Iterator[TopicAnswers]:
-    """The answers of all runs, topic by topic; one without any answer has no points."""
+    """Yield the answers of all runs, topic by topic; topics without answers have no points."""
     about = Folder(folder, problems)
     eta = int(about.setting("coverage", "eta") or 0)
     programs = choose(about.programs)
@@ -323,7 +322,7 @@ def read_topics_of_answers(
 
 
 def read_means(folder: Path, problems: Problems) -> dict[str, dict[str, ScoreRow]]:
-    """The means of runs, by run and measure."""
+    """Read the means of runs, by run and measure."""
     files = TopicFiles(Folder(folder, problems).file, problems, topic=_ALL)
     means: dict[str, dict[str, ScoreRow]] = {}
     for _, row in score_rows(files.of(_ALL)(SCORES)):
@@ -334,7 +333,7 @@ def read_means(folder: Path, problems: Problems) -> dict[str, dict[str, ScoreRow
 def choose_measure(
     folder: Path, means: Mapping[str, Mapping[str, ScoreRow]], wanted: str | None
 ) -> str | None:
-    """The measure to order by; None: there is no score. Raises: InputError for an unknown one."""
+    """Return the measure to order by; None without scores. Raises: InputError if unknown."""
     names = list(dict.fromkeys(name for of_run in means.values() for name in of_run))
     if wanted is not None and wanted not in names:
         what = f"wanted one of {', '.join(names)}" if names else "it has no scores"
@@ -346,6 +345,6 @@ def choose_measure(
 
 
 def _first() -> list[str]:
-    """By which topics and runs are ordered where nothing else is asked for: the first there is."""
+    """Return the measures to order by if the user names none; the first available counts."""
     every = ((name, meaning(name).orders) for one in programs() for name in one.meanings)
     return [name for name, place in sorted(every, key=lambda each: each[1]) if place]

@@ -1,4 +1,4 @@
-"""An answer with everything that was judged of it, read topic by topic from a results folder."""
+"""Answers with all their judgements, read topic by topic from a results folder."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from ...protocols.program import Folder, Program
 from ...protocols.table import choose, point_units
 
 SCORES, UNJUDGED = "scores.jsonl", "unjudged.jsonl"
-_NO_ID = ("stage", "topic_id", "n", "reason", "detail", "raw")  # of a row of unjudged.jsonl
+_NO_ID = ("stage", "topic_id", "n", "reason", "detail", "raw")  # fields of a row of unjudged.jsonl
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of an answer, with the ids of the passages that it cites, in order."""
+    """A sentence of an answer, with the ids of its cited passages in order."""
 
     text: str
     citations: tuple[str, ...] = ()
@@ -50,18 +50,18 @@ Standing = Literal["stated", "partly", "missed", "unjudged"]
 
 @dataclass(frozen=True)
 class Judged:
-    """One judgement of an answer.
+    """A judgement of an answer.
 
     Attributes:
-        program: that judged it. unit: what it is, as in a Judgement. item: names it in the answer.
-        text: what was looked for or judged.
-        label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
-        score: in [0, 1], how far the judge leans to the best label; None: it does not say.
-        sub_narrative: the part of the narrative that a nugget is of; "": none is known.
-        weight: of a point, below 0 where it takes off; None: it has none.
-        sentence: 0-based index of the sentence that it is about. docid, passage, title: of the
-            cited passage; passage None: its text is not there.
-        people: (annotator, label, rationale) of people who labelled the same.
+        program: its task. unit: the kind of item, as in a Judgement. item: its id in the answer.
+        text: the reference item or the judged text.
+        label: None: not judged; then `unjudged` has the reason, `detail` and `raw` the reply.
+        score: in [0, 1], 1 for the best label; None: unknown.
+        sub_narrative: the part of the narrative of a nugget; "": unknown.
+        weight: the weight of a reference item, negative for a penalty; None: no weight.
+        sentence: 0-based index of its sentence. docid, passage, title: of the cited passage;
+            passage None: its text is missing.
+        people: (annotator, label, rationale) of people who labelled the same item.
     """
 
     program: str
@@ -86,13 +86,13 @@ class Judged:
 
     @property
     def is_point(self) -> bool:
-        """Whether all answers to the topic are compared with the same one."""
+        """Whether it is a reference item, shared by all answers to the topic."""
         return self.unit in point_units()
 
 
 @cache
 def label_standings(name: str) -> dict[str, Standing]:
-    """By label of a program what it says of an answer: as the words of the program draw it."""
+    """Return label -> standing for a task, from its words."""
     one = table.program(name)
     kind = find_kind(one.kind)
     words = one.words or Words.plain(one.name, kind.labels if kind is not None else ())
@@ -102,7 +102,7 @@ def label_standings(name: str) -> dict[str, Standing]:
 
 @cache
 def order_labels(name: str) -> tuple[str, ...]:
-    """Labels of a program, worst to best: of its kind, else of its words; (): neither has any."""
+    """Return labels of a task, worst to best, from its kind or else its words; (): none."""
     one = table.program(name)
     if (kind := find_kind(one.kind)) is not None:
         return kind.labels
@@ -114,12 +114,12 @@ _OF_JUDGEMENT = [each.name for each in fields(Judged) if each.name in Judgement.
 
 @dataclass(frozen=True)
 class AnswerView:
-    """What one run answered to one topic, and what was judged of it.
+    """The answer of one run to one topic, with its judgements.
 
     Attributes:
-        sentences: () where the text is not known. is_split: whether they are the sentences; else
-            the text, of which only the results know, stands there as one, without citations.
-        length: words. score_rows: its values, each with what it rests on.
+        sentences: () if the text is unknown. is_split: whether `sentences` are sentences;
+            otherwise the text, known only from results, is one entry without citations.
+        length: number of words. score_rows: its values with the judgements behind them.
         failed: why nuggetjudge itself failed to make the answer; "": it did not fail.
     """
 
@@ -134,7 +134,7 @@ class AnswerView:
     is_split: bool = True
 
     def as_row(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a dict for JSON."""
         names = ("run_id", "topic_id", "question", "length", "failed", "is_split")
         return {
             **{name: getattr(self, name) for name in names},
@@ -148,7 +148,7 @@ class AnswerView:
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """By measure; None: not judged, or 0/0."""
+        """Values by measure; None: not judged, or 0/0."""
         return {row.measure: row.value for row in self.score_rows}
 
 
@@ -161,18 +161,18 @@ def read_answer_views(
     labels: Path | Sequence[Path] | None = None,
     with_texts: bool = True,
 ) -> Iterator[AnswerView]:
-    """The answers that a results folder is about, topic by topic; one topic is in memory at a time.
+    """Yield the answers of a results folder, topic by topic; only one topic is in memory.
 
-    Sentences and passages come from the files that were judged, where they are there and have not
-    changed; what is missing is listed in `problems`, once.
+    Sentences and passages come from the judged files, if these exist unchanged; `problems` lists
+    missing files once.
 
     Args:
-        run, topic: of these alone.
-        labels: people's labels, as `judge agree` reads them; of each kind a file.
-        with_texts: read sentences and passages too.
+        run, topic: read only these.
+        labels: human labels as `judge agree` reads them; a file for each kind.
+        with_texts: also read sentences and passages.
 
-    Raises: InputError for anything but a results folder, an unknown run or topic, with the nearest
-        names, and for labels of other things.
+    Raises: InputError if `folder` is not a results folder, for an unknown run or topic (with
+        similar names), and for labels of other items.
     """
     about = Folder(folder, problems)
     runs, topics = list(about.data.get("run_ids", ())), list(about.topics or ())
@@ -189,7 +189,7 @@ def read_answer_views(
 
 
 def check_name(folder: Path, what: str, name: str | None, names: Iterable[str]) -> None:
-    """Raise InputError, with the nearest names, for one that a results folder does not have."""
+    """Raise InputError with the nearest names if a results folder does not have a name."""
     if name is None or name in names:
         return
     low = name.casefold()
@@ -268,7 +268,7 @@ def _make_judged(
 
 
 class _Missing:
-    """Why what was not judged was not: the rows of unjudged.jsonl of one topic, by their ids."""
+    """The reasons of missing judgements: rows of unjudged.jsonl of one topic, by ids."""
 
     def __init__(self, lines: Iterable[Line], programs: Sequence[Program]) -> None:
         programs_of: dict[str, list[str]] = {}
@@ -287,19 +287,19 @@ class _Missing:
                     self._why.setdefault((program, ids), why)
 
     def why(self, program: str, ids: Mapping[str, str]) -> dict[str, Any]:
-        """`unjudged`, `detail` and `raw` of a each."""
+        """Return `unjudged`, `detail` and `raw` of an item."""
         why = self._why.get((program, frozenset(ids.items())))
         return why or {"unjudged": "not_said", "detail": "unjudged.jsonl does not say why"}
 
     def others(self) -> Iterator[Judged]:
-        """What is missing as a whole: of all answers to the topic, such as its nuggets."""
+        """Return what is missing for all answers to the topic, such as its nuggets."""
         for (program, ids), why in self._why.items():
             if not ids:
                 yield Judged(program, "", "", "", None, **why)
 
 
 def _items(row: Mapping[str, Any]) -> Iterator[frozenset[tuple[str, str]]]:
-    """The ids of each item of a row: a list has one for each, claims go on from their number."""
+    """Yield the ids of each item of a row: a list has an id per item; claims count on."""
     ids = {name: value for name, value in row.items() if name not in _NO_ID and value is not None}
     n = row.get("n") if isinstance(row.get("n"), int) else 1
     lists = [value for value in ids.values() if isinstance(value, list)]
@@ -314,19 +314,19 @@ def _items(row: Mapping[str, Any]) -> Iterator[frozenset[tuple[str, str]]]:
 
 
 class _InResults:
-    """What results files say of a topic themselves: its question, and texts of answers."""
+    """The texts in results files: the question of a topic and texts of answers."""
 
     def __init__(self, programs: Sequence[Program], lines: FileLines) -> None:
         self._programs, self._lines = programs, lines
 
     @cached_property
     def question(self) -> str:
-        """What was asked; "" where no file has it."""
+        """Return the question; "" if no file has it."""
         queries = (row["query"] for row in self._rows() if isinstance(row.get("query"), str))
         return next(filter(None, queries), "")
 
     def answer(self, run: str) -> Written:
-        """Its text as one sentence, where it is known."""
+        """Return the text as one sentence, if it is known."""
         text = self._texts.get(run, "")
         return Written(text, ((text, ()),) if text else (), {})
 
@@ -345,11 +345,11 @@ def _length(rows: Sequence[ScoreRow]) -> int | None:
     return None if length is None else round(length)
 
 
-_NAMED = ("topics", "nuggets", "keypoints", "candidates")  # of what topics and texts are read
+_NAMED = ("topics", "nuggets", "keypoints", "candidates")  # inputs with topics and texts
 
 
 class Written(NamedTuple):
-    """What a run wrote: its text, (text, ids of cited passages) by sentence, and the passages."""
+    """An answer: its text, (text, ids of cited passages) per sentence, and the passages."""
 
     text: str
     sentences: tuple[tuple[str, tuple[str, ...]], ...]
@@ -362,17 +362,17 @@ NOTHING = Written("", (), {})
 class AnswerTexts:
     """The texts of a results folder's inputs, read topic by topic.
 
-    A file that is not there any more, or is not what was judged, is left out and listed.
+    Missing or changed files are left out and listed.
 
     Args:
-        is_whole: read answers and passages; else only what was asked.
+        is_whole: read answers and passages; else only questions.
     """
 
     def __init__(self, folder: Path, problems: Problems, *, is_whole: bool = True) -> None:
         self._folder, self._problems, self.is_whole = folder, problems, is_whole
 
     def of(self, topic_id: str) -> dict[str, Written]:
-        """What each run wrote to a topic, in the order of the files."""
+        """Return the answers of runs to a topic, in file order."""
         if self._collection is None or topic_id not in self._collection.topics:
             return {}
         return {
@@ -385,13 +385,13 @@ class AnswerTexts:
         }
 
     def question(self, topic_id: str) -> str:
-        """What was asked; "" where that is not known."""
+        """Return the question; "" if unknown."""
         collection = self._collection
         topic = collection.topics.get(topic_id) if collection is not None else None
         return topic.question if topic is not None else ""
 
     def items(self, topic_id: str) -> dict[tuple[str, ...], str]:
-        """The texts of a topic's judged items, by their ids."""
+        """Return the texts of a topic's judged items, by ids."""
         if self._items is None or self._config is None:
             return {}
         index, inputs = self._items
@@ -400,7 +400,7 @@ class AnswerTexts:
 
     @cached_property
     def _data(self) -> tuple[Config, DataConfig] | None:
-        """The config of the run, and of its files with texts those that are what was judged."""
+        """Return the config of the run, with only unchanged files."""
         try:
             inputs = find_inputs(self._folder)
             data, changed = inputs.config.data, inputs.changed
@@ -442,7 +442,7 @@ class AnswerTexts:
 
     @cached_property
     def _item_fields(self) -> dict[str, str]:
-        """Which field of the judged items is which text or id."""
+        """Return the fields of judged items: name -> field."""
         scale = scale_in(self._folder, kind="items")
         if self._data is None or scale is None or (path := self._data[1].items) is None:
             return {}
@@ -450,7 +450,7 @@ class AnswerTexts:
 
     @cached_property
     def _items(self) -> tuple[LineIndex, tuple[str, ...]] | None:
-        """Where judged items stand in their file, by topic, and the names of their texts."""
+        """Return positions of judged items in their file, by topic, and the names of texts."""
         scale = scale_in(self._folder, kind="items")
         if self._data is None or self._data[1].items is None or scale is None:
             return None
@@ -465,17 +465,17 @@ class AnswerTexts:
 
 
 def _show(row: ItemRow) -> str:
-    """The texts that a judge of items read, each under its name where there are several."""
+    """Return the texts that a judge of items read, with names if there are several."""
     if len(row.inputs) == 1:
         return next(iter(row.inputs.values()))
     return "\n".join(f"{name}: {text}" for name, text in row.inputs.items())
 
 
-Label = tuple[str, str, str]  # annotator, label, rationale; "" where the file has none
+Label = tuple[str, str, str]  # annotator, label, rationale; "" if missing
 
 
 class People:
-    """People's labels by cell, of one program of a results folder."""
+    """Human labels by item key, for one task of a results folder."""
 
     def __init__(self, folder: Path, labels: Path, runs: Sequence[str], problems: Problems) -> None:
         file = read_labels(labels, problems, scale=find_file_scale(folder))
@@ -484,7 +484,7 @@ class People:
         program = find_task(folder, file.kind)
         if program is None:
             has = ", ".join(kinds_in(folder)) or "nothing"
-            raise InputError(f"{labels}: labels of {file.kind}, and {folder} judged {has}")
+            raise InputError(f"{labels}: labels of {file.kind}, but {folder} judged {has}")
         self.program = program.name
         self._file = file
         at = file.key_names.index("run_id") if "run_id" in file.key_names else None
@@ -494,7 +494,7 @@ class People:
         self._at, self._names = at, {ours: name for name, ours in run_aliases(runs, theirs).items()}
 
     def of(self, program: str, cell: Cell) -> tuple[Label, ...]:
-        """Of one cell, annotator by annotator; () where nobody labelled it."""
+        """Return labels of an item by annotator; () if nobody labelled it."""
         if program != self.program or not cell:
             return ()
         if (at := self._at) is not None and at < len(cell) and cell[at] in self._names:
@@ -502,7 +502,7 @@ class People:
         rationale = self._file.rationales.get(cell, "")
         if by_annotator := self._file.annotations.get(cell):
             remarks = rationale.split("\n")
-            if len(remarks) != len(by_annotator):  # not one of each annotator
+            if len(remarks) != len(by_annotator):  # not one entry per annotator
                 remarks = [rationale] + [""] * (len(by_annotator) - 1)
             pairs = zip(by_annotator.items(), remarks, strict=True)
             return tuple((name, label, remark) for (name, label), remark in pairs)

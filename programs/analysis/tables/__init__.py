@@ -1,4 +1,4 @@
-"""What analyses show, as tables: the verdict first.
+"""The output of analyses as tables, verdict first.
 
-Commands, notebooks and pages import it; it imports the analyses and views/.
+Commands, notebooks and pages import this folder; it imports the analyses and views/.
 """

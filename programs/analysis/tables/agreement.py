@@ -1,4 +1,4 @@
-"""How far labels, annotators or scores agree, as tables: the verdict first."""
+"""Agreement of labels, annotators or scores as tables, verdict first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COEFFICIENTS = {
     "pearson": "Pearson",
     **{f"tau_top_{k}": f"tau-b, top {k}" for k in (5, 10, 15, 20)},
 }
-_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
+_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all items"}
 
 _HIDDEN = "--all shows the other coefficients"
 
@@ -48,10 +48,10 @@ _Figures = Mapping[str, Mapping[str, Any]]
 
 
 def make_agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False) -> View:
-    """What `agree` shows of what it returned.
+    """Return the view of an agreement.
 
     Args:
-        has_all: all coefficients; else those that fit the labels, and of scores tau-b.
+        has_all: show all coefficients; default: those that fit the labels, and tau-b for scores.
     """
     if comparison["kind"] == SCORES:
         return _scores_view(comparison, has_all)
@@ -70,10 +70,11 @@ def make_agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False)
 
 
 class Strength(NamedTuple):
-    """How far a judge agrees with people; with single annotators, where several labelled.
+    """How strongly a judge agrees with people; with single annotators if there are several.
 
-    `word`: an adverb, "" where kappa is undefined. `kappa`: its name, `value` it, `people` that of
-    the annotators with each other, None: each item has one label. `n_equal` of `n` labels.
+    `word`: an adverb, "" if kappa is undefined. `kappa`: name of the coefficient. `value`: kappa of
+    the judge. `people`: kappa among annotators; None: one label per item. `n_equal` of `n` labels
+    are equal.
     """
 
     word: str
@@ -84,7 +85,7 @@ class Strength(NamedTuple):
 
 
 def rate_agreement(comparison: Mapping[str, Any]) -> Strength:
-    """What the verdict on the agreement of a judge and people says, figure by figure."""
+    """Return the values of the verdict on the agreement of a judge with people."""
     sides, name = _sides(comparison), _main_figure(comparison)
     judge = sides["judge, each" if "annotators" in sides else "judge"]
     people = sides.get("annotators", {}).get(name)
@@ -103,9 +104,9 @@ def _kappa_name(figure: str) -> str:
 
 
 def _labels_verdict(comparison: Mapping[str, Any], sides: Mapping[str, _Figures]) -> str:
-    """How strong the agreement is; beside that of people, where several labelled.
+    """Describe the agreement, and the agreement among annotators if there are several.
 
-    A single annotator errs more than a majority, so people are compared with `judge, each`.
+    A single annotator errs more than a majority, so annotators are compared with `judge, each`.
     """
     name = _main_figure(comparison)
     kappa = _kappa_name(name)
@@ -124,18 +125,18 @@ def _main_figure(comparison: Mapping[str, Any]) -> str:
 
 
 def _is_weighted(comparison: Mapping[str, Any]) -> bool:
-    """Whether labels can be more or less far apart."""
+    """Return whether the distance between labels matters."""
     return bool(comparison["is_ordered"]) and len(comparison["scale"]) > 2
 
 
 def _strength(who: str, row: Mapping[str, Any] | None, kappa: str) -> str:
     if row is None or row["value"] is None:
-        return f"{who} to an unknown degree: {kappa} is undefined, as where all labels are equal"
+        return f"{who} to an unknown degree: {kappa} is undefined, as if all labels are equal"
     return f"{who} {choose_kappa_word(row['value'])}: {kappa} {write_estimate(row)}"
 
 
 def _sides(comparison: Mapping[str, Any]) -> dict[str, _Figures]:
-    """Figures by who is compared."""
+    """Return coefficients by the sides that are compared."""
     intervals, annotators, scale = (
         comparison[name] for name in ("intervals", "annotators", "scale")
     )
@@ -154,7 +155,7 @@ def _among(comparison: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures by the names they are shown under."""
+    """Return coefficients by their names in tables."""
     flat = {_SHARE: intervals.get("accuracy") or intervals["observed"]}
     flat |= {"macro F1": intervals["macro_f1"]} if "macro_f1" in intervals else {}
     flat |= _kappas(intervals.get("cohen_kappa") or intervals["pairwise_kappa"])
@@ -169,7 +170,7 @@ def _kappas(intervals: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_positive(intervals: Mapping[str, Any], scale: Sequence[str]) -> dict[str, Any]:
-    """Precision, recall and F1 of the better of two labels."""
+    """Return precision, recall and F1 of the better of two labels."""
     if len(scale) != 2:
         return {}
     names = {"precision": "precision", "recall": "recall", "f1": "F1"}
@@ -179,7 +180,7 @@ def _of_positive(intervals: Mapping[str, Any], scale: Sequence[str]) -> dict[str
 
 
 def _figures(comparison: Mapping[str, Any], sides: Mapping[str, _Figures], has_all: bool) -> Table:
-    """A row for each coefficient and who is compared, those that fit the labels first."""
+    """Make a table with a row for each coefficient and comparison, the most suitable first."""
     is_weighted = _is_weighted(comparison)
     main = _OF_ORDERED if is_weighted else _OF_OTHERS
     known = dict.fromkeys(name for figures in sides.values() for name in figures)
@@ -214,7 +215,7 @@ def _value(row: Mapping[str, Any]) -> list[Any]:
 
 
 def _counts(comparison: Mapping[str, Any]) -> str:
-    """How many items, on how many topics."""
+    """Return the numbers of items and topics as text."""
     among = comparison["annotators"]
     n = comparison["n"] if "n" in comparison else among["among"]["n_items"]
     topics = comparison["n_topics"] if "n_topics" in comparison else among["n_topics"]
@@ -230,7 +231,7 @@ def _confusion(comparison: Mapping[str, Any], *, in_percent: bool = False) -> Ta
     if in_percent:
         counts = [[100 * n / comparison["n"] for n in row] for row in counts]
     rows = [Row([label, *row]) for label, row in zip(scale, counts, strict=True)]
-    title = "People's labels (rows) by the judge's (columns)" + ", in percent" * in_percent
+    title = "Human labels (rows) by the judge's labels (columns)" + ", in percent" * in_percent
     return Table(title, columns, rows, has_all=True)
 
 
@@ -250,13 +251,13 @@ def _by_label(comparison: Mapping[str, Any]) -> Table:
 
 
 def _notes(comparison: Mapping[str, Any]) -> Iterator[str]:
-    """What to know of the items that are compared."""
+    """List notes on the compared items."""
     if comparison.get("scale_note") is not None:
-        yield f"Beware: {comparison['scale_note']}."
+        yield f"Warning: {comparison['scale_note']}."
     if "confusion" in comparison:
         left = {
-            "labelled by people only": comparison["n_human_only"],
-            "labelled by the judge only": comparison["n_judged_only"],
+            "labelled only by people": comparison["n_human_only"],
+            "labelled only by the judge": comparison["n_judged_only"],
             "unjudged": comparison["n_judged_unlabelled"],
         }
         if any(left.values()):
@@ -292,13 +293,17 @@ def _annotators_note(annotators: Mapping[str, Any]) -> str:
 
 def _describe_verified(verified: Mapping[str, Any]) -> Iterator[str]:
     n, changed, row = verified["n_verified"], verified["n_changed"], verified["difference"]
-    verdict = {True: "verification helped", False: "verification did harm", None: "verification "}
+    verdict = {
+        True: "verification helped",
+        False: "verification made labels worse",
+        None: "verification ",
+    }
     outcome = verdict[verified["helped"]]
     if verified["helped"] is None:
         outcome += "did not help" if row["low"] is not None else "has no interval on these topics"
     yield f"{n:,} labels were verified, {changed:,} of them changed ({changed / n:.1%})."
     yield (
-        f"By the labels of people: wrong to right {verified['wrong_to_right']:,}, right to wrong "
+        f"By human labels: wrong to right {verified['wrong_to_right']:,}, right to wrong "
         f"{verified['right_to_wrong']:,}, wrong to wrong {verified['wrong_to_wrong']:,}; "
         f"share of right labels {write_estimate(row, signed=True)}: {outcome}."
     )
@@ -322,7 +327,7 @@ def _scores_view(comparison: Mapping[str, Any], has_all: bool) -> View:
 
 
 def _order_verdict(name: str, values: Mapping[str, Any]) -> str:
-    """How far the judge orders the runs as people do, by one measure."""
+    """Describe how similar the judge's and people's orders of runs are, by one measure."""
     n = values["coefficients"]["run_level"]["tau_b"]["n"]
     row = values["intervals"]["run_level"]["tau_b"]
     runs = count(n, "run")

@@ -1,4 +1,4 @@
-"""A comparison of runs as tables: the verdict first, then measures, topics and judgements."""
+"""A comparison of runs as tables: verdict, measures, topics, judgements."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...scoring.result import Result
 from ..compare_runs import HOLM, HSD, PRIMARY, is_over_fewer
 from .leaderboards import name_judges, too_few
 
-SHOWN_TOPICS = 3  # of each side; SHOWN_FLIPS: the judgements that differ most
+SHOWN_TOPICS = 3  # topics of each side; SHOWN_FLIPS: judgements that differ most
 SHOWN_FLIPS = 5
-_FLIP_CHARS = 200  # of each text of a label that differs
+_FLIP_CHARS = 200  # of each text of a differing label
 _MIN_QUESTIONS = 6
-_MANY = 100_000  # questions that nobody has: the runs are as good as equal
+_MANY = 100_000  # more questions than anyone has: the runs are practically equal
 _BOTH_HAVE = "Differences are over the topics that both runs have; means over all topics of a run."
 _OUTCOME = {True: "yes", False: "no", None: "not tested"}
 
@@ -29,11 +29,11 @@ def make_comparison_view(
     judged_by: Mapping[str, Sequence[str]] = MappingProxyType({}),
     flips: str = "",
 ) -> View:
-    """What `compare` shows of what it returned.
+    """Return the view of a comparison.
 
     Args:
-        judged_by: who judged each of the results that are compared; see `read_judges`.
-        flips: of judges: the file that has all labels that differ; "": none has.
+        judged_by: the judges of each result; see `read_judges`.
+        flips: for judges: the file with all differing labels; "": none.
     """
     if comparison["compared"] == "judges":
         return _judges_view(comparison, judged_by, flips)
@@ -48,7 +48,7 @@ def make_comparison_view(
 
 
 def read_judges(paths: Sequence[Path]) -> dict[str, list[str]]:
-    """Who judged `one` and `other` of the paths that are results folders."""
+    """Return the judges of the paths that are results folders, as text."""
     named = zip(("one", "other"), paths, strict=False)
     return {name: Result(path).judged_by for name, path in named if path.is_dir()}
 
@@ -61,7 +61,7 @@ def _judge_notes(judged_by: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def write_comparison_verdict(comparison: Mapping[str, Any]) -> str:
-    """One sentence: which run is better by the first main measure, and how sure that is."""
+    """Return a sentence: which run is better by the first main measure, and how certain that is."""
     measures = comparison["measures"]
     name = _main_measures(measures)[0]
     tests = measures[name]
@@ -112,10 +112,10 @@ def _equals(p: float | None) -> str:
 
 
 def _say_needed(pair: Mapping[str, Any]) -> str:
-    """How many questions would be needed to show the difference; "": nobody has so many.
+    """Return how many questions would be needed to show the difference; "" if too many.
 
-    The half-width of the interval shrinks with the square root of their number; with fewer than
-    six questions no randomisation test has p < .05, as its least p is 2 / 2^n.
+    The half-width of the interval shrinks with the square root of the number of questions. With
+    fewer than six questions, a randomisation test cannot reach p < .05: its smallest p is 2 / 2^n.
     """
     if (n := pair["n_topics"]) < _MIN_QUESTIONS:
         return f"; {n} questions are too few, at least {_MIN_QUESTIONS} are needed"
@@ -137,7 +137,7 @@ def _length_sentence(lengths: Mapping[str, Any] | None) -> str:
 
 
 def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
-    """A row a measure, the main ones first."""
+    """Make a table with a row for each measure, main measures first."""
     first, second = (run["run_id"] for run in next(iter(measures.values()))["runs"])
     main = _main_measures(measures)
     names = [*main, *(name for name in measures if name not in main)]
@@ -176,7 +176,7 @@ def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
 
 
 def _ranking(name: str, tests: Mapping[str, Any], level: float) -> Table:
-    """A row a run, with the difference to the next one."""
+    """Make a table with a row for each run and its difference to the next run."""
     next_of = {pair["run_id"]: pair for pair in tests["pairs"] if pair["are_neighbours"]}
     has_hsd = tests["test"] == HSD
     columns = [
@@ -187,7 +187,7 @@ def _ranking(name: str, tests: Mapping[str, Any], level: float) -> Table:
         Column("interval", Kind.INTERVAL, f"{level:.0%} interval", is_signed=True),
         Column("p", Kind.P, optional=3),
         Column("p_hsd", Kind.P, "p HSD") if has_hsd else Column("p_holm", Kind.P, "p Holm"),
-        Column("n_topics", Kind.COUNT, "topics both have", optional=2),
+        Column("n_topics", Kind.COUNT, "common topics", optional=2),
         Column("differs", Kind.NAME, "differ", optional=1),
     ]
     if has_hsd:
@@ -228,7 +228,7 @@ def _ranking_notes(
 
 
 def write_answered_lines(runs: Sequence[Mapping[str, Any]], n_topics: int) -> Iterator[str]:
-    """A line for each run whose mean has topics that it did not answer."""
+    """Return a line for each run whose mean includes unanswered topics."""
     for run in runs:
         if n := run["n_unanswered"]:
             yield f"{run['run_id']} answered {n_topics - n:,} of {n_topics:,} topics"
@@ -237,7 +237,7 @@ def write_answered_lines(runs: Sequence[Mapping[str, Any]], n_topics: int) -> It
 def _differences(
     comparison: Mapping[str, Any], measures: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Table]:
-    """Topics that moved the main measures of two runs, and the judgements behind them."""
+    """Return tables of topics that moved the main measures of two runs, and their judgements."""
     names = [run["run_id"] for run in next(iter(measures.values()))["runs"]]
     for name in _main_measures(measures):
         if "topics" in measures[name]:
@@ -270,7 +270,7 @@ def _topics(name: str, tests: Mapping[str, Any], names: Sequence[str]) -> Table:
     notes = list(write_answered_lines(tests["runs"], tests["n_topics"]))
     notes += _more(len(moved) - len(rows), "topics in between")
     title = (
-        f"{name} by topic: the largest differences" if rows else f"{name} is equal on all topics"
+        f"{name} by topic: the largest differences" if rows else f"{name} is the same on all topics"
     )
     return Table(title, columns, rows, notes=notes)
 
@@ -390,7 +390,7 @@ def _rank_changes(ranking: Mapping[str, Any]) -> Table:
         Column("measure", Kind.TEXT, "by"),
         Column("tau_b", Kind.SHARE, "tau-b"),
         Column("runs", Kind.COUNT),
-        Column("swaps", Kind.TEXT, "neighbours that swap"),
+        Column("swaps", Kind.TEXT, "neighbours that swap places"),
     ]
     rows = []
     for name, row in ranking.items():

@@ -1,4 +1,4 @@
-"""What fitting a judge did on topics not fitted to: the verdict first."""
+"""The effect of a fit on held-out topics, as tables, verdict first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .words import (
     write_estimate,
 )
 
-_MAIN = ("kappa", "accuracy", "f1")  # shown beside the figure that was fitted for
+_MAIN = ("kappa", "accuracy", "f1")  # shown beside the objective of the fit
 _NEW = "on topics that the fit never saw"
 _DROPPED = (
     "The correction of the judge's state is dropped: it was fitted to scores of the old prompt. "
@@ -28,11 +28,12 @@ _Report = Mapping[str, Any]
 
 
 def make_calibration_view(report: _Report, *, has_all: bool, may_fold: bool, missing: str) -> View:
-    """What `judge calibrate` shows of the report of a fit.
+    """Return the view of `judge calibrate`.
 
     Args:
-        has_all: all figures, and how often labels came true by their probability.
-        may_fold: whether this method takes --folds. missing: what labels without probabilities are.
+        has_all: show all coefficients, and how often labels were right by their probability.
+        may_fold: whether this method supports --folds. missing: names items without
+            probabilities.
     """
     names = {name: name_figure(name) for name in report["figures"]}
     if "scale" in report:
@@ -41,33 +42,33 @@ def make_calibration_view(report: _Report, *, has_all: bool, may_fold: bool, mis
     verdict = _write_verdict(report, names[main], report["figures"][main])
     tables = [_figures(_describe_test(report), report["figures"], names, main, has_all)]
     if without := report.get("without_topic_labels"):
-        title = f"Without the labels of the test topics ({report['topic_labels']} of each at most)"
+        title = f"Without labels of the test topics (at most {report['topic_labels']} per topic)"
         tables.append(_figures(title, without, names, main, has_all))
     if has_all:
         scores = report.get("probabilities", {})
         tables += [_reliability(side, rows) for side, rows in scores.items()]
     notes = [*_notes(report, may_fold), *_missing(report, missing)]
-    notes += ["--all shows the other figures."] * (not has_all)
+    notes += ["--all shows the other coefficients."] * (not has_all)
     return View(verdict, tables, notes)
 
 
 def _write_verdict(report: _Report, name: str, main: _Report) -> str:
-    """Whether the fit helped, by the figure that it was made for."""
+    """Return a sentence: whether the fit helped, by its objective."""
     before, after, difference = main["before"], main["after"], main["difference"]
     if before is None:
-        what = "the judge's own labels are of another scale, so there is no value before"
+        what = "the judge's own labels have another scale, so there is no value before the fit"
         return f"After the fit {name} is {write_estimate(after)} {_NEW}; {what}."
     sides = [format_short_share(of["value"]) for of in (before, after)]
     if (difference or {}).get("low") is None:
         values = ", ".join(
             f"{v} {side}" for v, side in zip(sides, ("before", "after"), strict=True)
         )
-        return f"Whether the fit helped is not known: {name} has no interval here ({values})."
+        return f"It is unknown whether the fit helped: {name} has no interval here ({values})."
     change = f"from {sides[0]} to {sides[1]} {_NEW}: {write_estimate(difference, signed=True)}"
     return {
         "better": f"The fit helped: {name} rose {change}.",
-        "worse": f"The fit did harm: {name} fell {change}.",
-        "unclear": f"The fit is not shown to help: {name} went {change}.",
+        "worse": f"The fit made the judge worse: {name} fell {change}.",
+        "unclear": f"No significant effect of the fit: {name} went {change}.",
     }[report["verdict"]]
 
 
@@ -110,7 +111,7 @@ def _reliability(side: str, scores: _Report) -> Table:
         Row([row["label"], row["mean_probability"], row["share"], row["n"]])
         for row in scores["reliability"]
     ]
-    return Table(f"Probabilities {side}, in groups of equally many items", columns, rows)
+    return Table(f"Probabilities {side}, in groups of equal size", columns, rows)
 
 
 def _notes(report: _Report, may_fold: bool) -> Iterator[str]:
@@ -130,11 +131,11 @@ def _notes(report: _Report, may_fold: bool) -> Iterator[str]:
     if has_intervals and (n := report["n_test_topics"]) < FEW_TOPICS:
         n_all = len({topic for part in report["topics"][0].values() for topic in part})
         more = f"; --folds {n_all} tests all {n_all}" if n < n_all and may_fold else ""
-        yield f"With {count(n, 'test topic')} the intervals are a rough guide{more}."
+        yield f"With {count(n, 'test topic')}, the intervals are only a rough guide{more}."
 
 
 def _describe_split(report: _Report) -> str:
-    """What the judge was fitted to."""
+    """Describe the topics that the judge was fitted to and tested on."""
     splits = report["topics"]
     n = (
         count(report["n_lists"], "list")
@@ -160,16 +161,16 @@ def _optimiser(optimised: _Report) -> Iterator[str]:
 
 
 def _missing(report: _Report, without: str) -> Iterator[str]:
-    """What is not in the figures, and why."""
+    """List what the coefficients exclude, and why."""
     if report["n_unjudged"]:
         what = "lists were not made" if "match" in report else "items were not judged"
         why = _reasons(report["unjudged"])
-        yield f"{report['n_unjudged']:,} {what} and are left out: {why}."
+        yield f"{report['n_unjudged']:,} {what} and are excluded: {why}."
     if n := report.get("n_without_probabilities"):
-        yield f"{n:,} {without}: judge doctor tells whether the model gives any."
+        yield f"{n:,} {without}: judge doctor shows whether the model returns probabilities."
     if n := report.get("n_unmatched"):
         why = _reasons(report["unmatched"])
-        yield f"{n:,} items of lists were not matched and are left out: {why}."
+        yield f"{n:,} items of lists were not matched and are excluded: {why}."
 
 
 def _reasons(counts: Mapping[str, int]) -> str:
@@ -185,7 +186,7 @@ _MIN_SURE, _AT_RANDOM, _PANEL, _BETTER = (
 
 
 def make_cascade_view(report: _Report) -> View:
-    """What `judge cascade fit` shows of `fit_report`."""
+    """Return the view of `judge cascade fit`."""
     tables = [_make_tried(report["guarantee"])] if "guarantee" in report else []
     return View(_fit_verdict(report), tables, [*_cascade_notes(report), *_promise_notes(report)])
 
@@ -213,37 +214,37 @@ def _make_tried(promise: _Report) -> Table:
         Column("unit", Kind.NAME, "bound by"),
         Column("tries", Kind.COUNT),
         Column("topics", Kind.COUNT),
-        Column("broken", Kind.SHARE, "share broken"),
-        Column("kept", Kind.SHARE, "share kept"),
+        Column("broken", Kind.SHARE, "share not met"),
+        Column("kept", Kind.SHARE, "share met"),
     ]
     rows = [
         Row([name, tried["n"], tried["n_topics"], tried["share"], tried["kept"]])
         for name, tried in promise["tried"].items()
     ]
-    allowed = f"allowed to be broken: {format_short_share(1 - promise['with'])}"
-    return Table("The guarantee, tried on topics left out", columns, rows, allowed)
+    allowed = f"may be missed in: {format_short_share(1 - promise['with'])}"
+    return Table("The guarantee on held-out topics", columns, rows, allowed)
 
 
 def _promise_notes(report: _Report) -> Iterator[str]:
     if not (promise := report.get("guarantee")):
         return
     yield (
-        f"The guarantee rests on {count(promise['n_topics'], 'topic')}, by {promise['unit']}: at "
+        f"The guarantee uses {count(promise['n_topics'], 'topic')}, by {promise['unit']}: at "
         f"least {promise['at_least']:.1%} of the kept labels agree with people."
     )
     effect = promise["design_effect"]
     if promise["unit"] == "item" and effect is not None:
         yield (
-            "Warning: items of one topic err together, which a bound by item does not see: design "
+            "Warning: errors within a topic are correlated, which a bound by item ignores: design "
             f"effect {effect:.1f}."
         )
 
 
 def make_curve_view(report: _Report, *, has_all: bool = False) -> View:
-    """What `judge cascade curve` shows of `curve_report`.
+    """Return the view of `judge cascade curve`.
 
     Args:
-        has_all: also unweighted and linear kappa, and items drawn for the first judge alone.
+        has_all: also show unweighted and linear kappa, and random items for the first judge only.
     """
     tables = [_curve(report, has_all), _alone(report)]
     return View(_curve_verdict(report), tables, [*_cascade_notes(report), *_curve_notes(report)])
@@ -254,9 +255,9 @@ def _main(report: _Report) -> str:
 
 
 def _curve_verdict(report: _Report) -> str:
-    """The least share that is not significantly worse than asking the better judge about all.
+    """Return a sentence about the smallest share that is not significantly worse than 100%.
 
-    Where no share below 100% is, that which is nearest to half.
+    If every share below 100% is significantly worse, it is about the share nearest to half.
     """
     name, better = _main(report), report["next"]
     points = [point for point in _points(report, _MIN_SURE) if point["share"] < 1]
@@ -271,7 +272,7 @@ def _curve_verdict(report: _Report) -> str:
     elif enough:
         outcome = f": not significantly worse than {better} alone"
     else:
-        outcome = f"; every share tried below 100% is significantly worse than {better} alone"
+        outcome = f"; every tested share below 100% is significantly worse than {better} alone"
     chosen = enough[0] if enough else min(points, key=lambda point: abs(point["share"] - 0.5))
     who = "Keeping every cheap label"
     if chosen["share"]:
@@ -294,7 +295,7 @@ def _value(estimate: _Report | None) -> float | None:
 
 
 def _curve(report: _Report, has_all: bool) -> Table:
-    """A row for each share that goes to the better judge, beside as many items at random."""
+    """Make a table with a row for each share of items sent to the better judge."""
     name, has_cut = _main(report), report["cut"] is not None
     of_first = [way for way in dict.fromkeys(p["way"] for p in report["points"]) if " " in way]
     drawn = [_AT_RANDOM, *of_first] if has_all else [_AT_RANDOM]
@@ -302,7 +303,7 @@ def _curve(report: _Report, has_all: bool) -> Table:
     kappa = Column("kappa", Kind.SHARE, optional=1)
     linear = Column("linear", Kind.SHARE, "linear kappa", optional=1)
     columns = [
-        Column("share", Kind.NAME, "share asked"),
+        Column("share", Kind.NAME, "share sent"),
         Column("value", Kind.SHARE, name_figure(name)),
         Column("interval", Kind.INTERVAL, optional=2),
         *(_random_column(way) for way in drawn),
@@ -335,7 +336,7 @@ def _random_column(way: str) -> Column:
 
 
 def _alone(report: _Report) -> Table:
-    """What the cheap judges together, and the better one, reach for all items."""
+    """Make a table of the cheap judges and of the better judge on all items."""
     name = _main(report)
     titles = {
         _PANEL: f"the {len(report['members'])} cheap judges, median",
@@ -357,15 +358,15 @@ def _alone(report: _Report) -> Table:
 
 
 def _cost_head(report: _Report) -> str:
-    return "calls an item" if None in report["costs"] else "dollars per 1,000 items"
+    return "calls per item" if None in report["costs"] else "dollars per 1,000 items"
 
 
 def _cost(point: _Report, report: _Report) -> float:
-    """Dollars for 1,000 items; calls for an item where no prices are known."""
+    """Return dollars per 1,000 items; calls per item if prices are unknown."""
     cheap, better = report["costs"]
     if cheap is None or better is None:
         return float(point["calls"])
-    of_cheap = point["calls"] - point["share"]  # of the first stage, or of its first judge
+    of_cheap = point["calls"] - point["share"]  # members of the first stage, or its judge
     per_item = cheap * of_cheap / max(1, len(report["members"])) + better * point["share"]
     return float(1000 * per_item)
 
@@ -373,13 +374,13 @@ def _cost(point: _Report, report: _Report) -> float:
 def _curve_notes(report: _Report) -> Iterator[str]:
     yield "Intervals are by topic."
     if report["cut"] is not None:
-        yield f"Sides of the cut: {report['cut']} or better, or worse."
+        yield f"Sides of the cut: {report['cut']} or better, and worse."
     if unlabelled := max(point["n_unlabelled"] for point in report["points"]):
-        yield f"Up to {unlabelled:,.1f} items have no label and count in no figure."
+        yield f"Up to {unlabelled:,.1f} items have no label and are excluded."
 
 
 def _cascade_notes(report: _Report) -> Iterator[str]:
-    """Who judges first, and how well its confidence separates right from wrong."""
+    """List notes on the first judge, and how well its confidence separates right from wrong."""
     first: Sequence[str] = report["first"]
     several = f"{report['method']} of {len(first)}: " if len(first) > 1 else ""
     is_right = "the same label" if report["cut"] is None else f"the same side of {report['cut']}"
@@ -390,29 +391,29 @@ def _cascade_notes(report: _Report) -> Iterator[str]:
     how = report["confidence"]
     if how == "calibrated":
         how += ", by fits to other topics"
-        how += "" if report["has_texts"] else ", without the texts: no lexical score, no length"
+        how += "" if report["has_texts"] else ", without texts: no lexical score, no length"
     auroc = format_share(report["auroc"])
     yield f"Confidence: {how}; AUROC {auroc} (.5: it does not separate right from wrong)."
     if n := report["n_without_confidence"]:
-        yield f"{count(n, 'item')} without confidence (no label, or too few votes): they go on."
+        yield f"{count(n, 'item')} without confidence (no label or too few votes): sent on."
     if n := report["n_off_scale"]:
         yield f"{count(n, 'label')} not counted: not on the scale."
 
 
-_CHOSEN = "single, chosen on other topics"  # the member that all methods are compared with
+_CHOSEN = "single, chosen on other topics"  # all methods are compared with this member
 _USES = {
     "none": "no labels",
     "other topics": "labels of other topics",
-    "these": "the same labels: hindsight",
+    "these": "the same labels (hindsight)",
 }
 _SIDES = {1: "better than", 0: "as well as", -1: "worse than"}
 
 
 def make_jury_view(report: _Report, *, has_all: bool = False) -> View:
-    """What `judge jury` shows of `jury_report`.
+    """Return the view of `judge jury`.
 
     Args:
-        has_all: also methods that use labels of the same topic.
+        has_all: also show methods that use labels of the same topic.
     """
     methods = [
         method
@@ -422,12 +423,16 @@ def make_jury_view(report: _Report, *, has_all: bool = False) -> View:
     tables = [_list_methods(report, methods)] if methods else []
     hidden = len(report["methods"]) - len(methods)
     notes = [*_jury_notes(report, methods)]
-    notes += [f"{count(hidden, 'method')} with labels of the same topics: --all."] if hidden else []
+    notes += (
+        [f"--all also shows {count(hidden, 'method')} with labels of the same topics."]
+        if hidden
+        else []
+    )
     return View(write_jury_verdict(report), [*tables, _members(report)], notes)
 
 
 def write_jury_verdict(report: _Report) -> str:
-    """Whether the jury agrees with people better than its best member, and what it is worth."""
+    """Return a sentence: whether the jury beats its best member, and how many judges it equals."""
     methods = {method["name"]: method for method in report["methods"]}
     worth = _worth(report)
     jury, member = (methods.get(name) for name in (report["method"], _CHOSEN))
@@ -457,7 +462,7 @@ def _worth(report: _Report) -> str:
 def _list_methods(report: _Report, methods: Sequence[_Report]) -> Table:
     has_objective = report["objective"] != "kappa"
     columns = [
-        Column("method", Kind.TEXT, "how labels are made"),
+        Column("method", Kind.TEXT, "method"),
         Column("uses", Kind.TEXT, optional=3),
         *[Column("kappa", Kind.SHARE, optional=2)] * has_objective,
         Column("value", Kind.SHARE, name_figure(report["objective"])),
@@ -511,21 +516,21 @@ def _jury_notes(report: _Report, methods: Sequence[_Report]) -> Iterator[str]:
         )
     yield (
         "differs: share of its labels that are not the jury's; changes: share of the jury's labels "
-        "that would be others without it."
+        "that would change without it."
     )
     if n := report["n_adjudicated"]:
         changed = report["n_overturned"]
-        yield f"The adjudicator decided {count(n, 'item')}, {changed:,} of them against the vote."
+        yield f"The adjudicator decided {count(n, 'item')}, {changed:,} against the vote."
     correlation = report["worth"]["correlation"]
     if correlation is not None and correlation > MAX_TOGETHER:
         yield (
-            "Members err together, so do not use Dawid and Skene's model: it takes errors as "
-            "independent."
+            "Errors of members are correlated, so do not use Dawid and Skene's model: it assumes "
+            "independent errors."
         )
     if n := report["n_off_scale"]:
-        yield f"{count(n, 'vote')} not counted: no label of the scale."
+        yield f"{count(n, 'vote')} not counted: not on the scale."
     for method in methods:
         if method["why_not"]:
             yield f"{method['name']}: {method['why_not']}."
         elif method["n_unlabelled"]:
-            yield f"{method['name']}: {method['n_unlabelled']:,.0f} items have no label by it."
+            yield f"{method['name']}: gives no label for {method['n_unlabelled']:,.0f} items."

@@ -1,4 +1,4 @@
-"""A leaderboard as a table: bars, tied ranks, and the sentence that says who leads."""
+"""A leaderboard as a table: bars, tied ranks, and a sentence about the leader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ....views.table import Cell, Column, Estimate, Kind, Row, Sides, Style, Sty
 from ...protocols.table import meaning
 from ..leaderboards import Group, Leaderboard, Line
 
-_NAMED = 3  # runs that the sentence names
+_NAMED = 3  # runs in the sentence
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -24,13 +24,13 @@ def make_leaderboard_table(
     has_all: bool = False,
     names_excluded: bool = True,
 ) -> Table:
-    """The table of one leaderboard.
+    """Make the table of a leaderboard.
 
     Args:
-        judge: who judged, for the title's line.
-        groups: the group of each run, for a column of its own; None: no column.
-        has_all: whether a terminal shows measures that it has no room for in a table below.
-        names_excluded: whether it names those that it leaves out.
+        judge: the judge's name, for the title.
+        groups: the group of each run, for an extra column; None: no column.
+        has_all: whether a terminal shows measures without room in a table below.
+        names_excluded: whether a line names the excluded measures.
     """
     first, *others = board.measures
     estimates = [_estimate(line, first) for line in board.lines]
@@ -68,14 +68,14 @@ def make_leaderboard_table(
 
 
 def make_measure_column(board: Leaderboard, measure: str) -> Column:
-    """The column of one of its measures; all but the first can be left out."""
+    """Make the column of a measure; all but the first are optional."""
     at = list(board.measures).index(measure)
     optional = _optional(board, measure, at) if at else 0
     return Column(measure, *_find_kind(measure), optional=optional, digits=_digits(measure))
 
 
 def name_judges(names: Sequence[str]) -> str:
-    """Who judged, in a few words; "" where it is not known.
+    """Return the names of judges in a few words; "" if unknown.
 
     >>> name_judges(["lexical"]), name_judges(["openai/gpt-4o", "hosted_vllm/judge"])
     ('lexical (word overlap)', 'openai/gpt-4o, hosted_vllm/judge')
@@ -84,7 +84,7 @@ def name_judges(names: Sequence[str]) -> str:
 
 
 def write_leader_sentence(board: Leaderboard) -> str:
-    """Who leads, and who is not significantly worse; "" where there is one run."""
+    """Return a sentence: who leads, and who is not significantly worse; "" for a single run."""
     if len(board.tested) < 2:
         return ""
     leader, phrase = board.tested[0], write_group_phrase(board, board.measures[0])
@@ -93,15 +93,17 @@ def write_leader_sentence(board: Leaderboard) -> str:
     if len(board.leading) == len(board.tested) - len(board.not_compared) > 1:
         return f"{leader} scores highest, but {phrase}"
     about = meaning(board.measures[0])
-    is_better = about.is_quality and not about.is_less_better  # else the first is no leader
+    is_better = (
+        about.is_quality and not about.is_less_better
+    )  # without a better direction, the first run is not a leader
     return f"{leader} {'leads' if is_better else 'is highest'}; {phrase}"
 
 
 def write_group_phrase(group: Group, measure: str, worse: str = "") -> str:
-    """Which runs do not differ significantly from the first; "": there was nothing to test.
+    """Describe which runs do not differ significantly from the first; "" if nothing was tested.
 
     Args:
-        worse: what the others would be; by default "lower" where the first is not better.
+        worse: the word for worse runs; default: "lower" for measures without a better direction.
     """
     about, alpha = meaning(measure), format_share(1 - LEVEL)[:3]
     worse = worse or ("worse" if about.is_quality and not about.is_less_better else "lower")
@@ -123,7 +125,7 @@ def write_group_phrase(group: Group, measure: str, worse: str = "") -> str:
 
 
 def too_few(least_topics: int, n_runs: int) -> str:
-    """That no two runs share enough topics for any p to be small enough."""
+    """Return text: no two runs share enough topics for a significant p."""
     return (
         f"too few shared topics to find differences between {n_runs:,} runs: "
         f"at least {least_topics:,} are needed"
@@ -167,14 +169,14 @@ def _estimate(line: Line, measure: str) -> Estimate | None:
 
 
 def _bounds(row: ScoreRow | None) -> tuple[float, float] | None:
-    """Where the mean would lie if all were judged; None: all are."""
+    """Return the bounds of the mean if all were judged; None if all are."""
     if row is None or not row.n_unjudged or row.low is None or row.high is None:
         return None
     return row.low, row.high
 
 
 def _count_unjudged(row: ScoreRow | None) -> Cell:
-    """How many judgements are missing of how many."""
+    """Return missing / all judgements."""
     if row is None or row.n is None or row.n_unjudged is None:
         return None
     missing = (row.n_unjudged, row.n + row.n_unjudged)
@@ -197,7 +199,7 @@ def _style(board: Leaderboard, line: Line) -> Style:
 
 
 def _rule(board: Leaderboard) -> int | None:
-    """After the last run that is not significantly worse than the first."""
+    """Return the place of the rule: after the last run that is not significantly worse."""
     at = [i for i, line in enumerate(board.lines, 1) if line.run_id in board.leading]
     n_tested = len(board.tested) - len(board.not_compared)
     return at[-1] if len(board.leading) < n_tested and at else None
@@ -216,7 +218,7 @@ def _notes(board: Leaderboard) -> Iterator[str]:
 
 
 def _count_unanswered(board: Leaderboard) -> str:
-    """How many topics were not answered, and what that means for a score."""
+    """Return a note on unanswered topics and their effect on scores."""
     counts = [line.answered.get(board.measures[0], (0, 0)) for line in board.lines]
     lost = [total - n for n, total in counts if n < total]
     if not lost:
@@ -232,14 +234,14 @@ def _in_words(n: int) -> str:
 
 
 def _missing(board: Leaderboard) -> str:
-    """How many judgements of the first measure are missing, of all runs; "": it does not say."""
+    """Return a note on missing judgements of the first measure; "" if unknown."""
     rows = _mean_rows(board, board.measures[0])
     n_missing = sum(row.n_unjudged or 0 for row in rows)
     n = sum(row.n or 0 for row in rows) + n_missing
     if not n:
         return ""
     of = f"{n_missing:,} of {n:,} judgement{'s' * (n != 1)} missing"
-    return f"{of}; intervals are over the others" if n_missing else of
+    return f"{of}; intervals use the others" if n_missing else of
 
 
 def _mean_rows(board: Leaderboard, measure: str) -> list[ScoreRow]:

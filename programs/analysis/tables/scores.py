@@ -1,4 +1,4 @@
-"""What `judge score` shows beside leaderboards: how often labels were given, corrected scores."""
+"""Tables of `judge score` beside leaderboards: counts of labels, and corrected scores."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     )
     from ...scoring.score import LabelCounts
 
-_MAX_LINES = 3  # of runs without a correction, one line each
+_MAX_LINES = 3  # runs without a correction that get a line each
 _HEADER = ("topics like these", "these topics")
 
 
 def make_count_tables(counted: Sequence[LabelCounts], by: str) -> Iterator[Table]:
-    """A table for each thing that is labelled."""
+    """Make a table for each kind of item."""
     for of, group in groupby(counted, key=lambda one: one.of):
         rows = [one.as_dict() for one in group]
         heads = ["topics", "runs", "n", *rows[0]["labels"], "unjudged"]
@@ -43,7 +43,7 @@ def make_count_tables(counted: Sequence[LabelCounts], by: str) -> Iterator[Table
 
 
 def list_corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
-    """Every row as an object; `row` says whether it is a score or a difference, `by` of slices."""
+    """Return every row as an object; `row` is "score" or "difference", `by` names slices."""
     common = {"level": corrected.level, **({} if by is None else {"by": by.strip()})}
     for score in corrected.scores:
         yield {"row": "corrected", **common, **score.as_dict()}
@@ -54,7 +54,7 @@ def list_corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[
 
 
 def make_corrected_tables(corrected: CorrectedScores) -> Iterator[Table]:
-    """A table of scores and one of differences for each measure, with what to beware of."""
+    """Make tables of scores and of differences for each measure, with warnings."""
     for measure, group in groupby(corrected.scores, key=lambda score: score.measure):
         scores = sorted(group, key=_best_first)
         notes = [f"{score.run_id}: {note}" for score in scores for note in score.warnings]
@@ -70,7 +70,7 @@ def make_corrected_tables(corrected: CorrectedScores) -> Iterator[Table]:
 
 
 def _explain_missing(scores: Sequence[CorrectedScore]) -> list[str]:
-    """Why runs have no correction: those that lack labels in one line where there are many."""
+    """Return why runs have no correction; many runs without labels share one line."""
     from ...scoring.corrected_measure import MIN_LABELS
 
     few = [score for score in scores if score.n_labels < MIN_LABELS]
@@ -78,18 +78,22 @@ def _explain_missing(scores: Sequence[CorrectedScore]) -> list[str]:
         return [f"{score.run_id}: {score.reason}" for score in scores]
     n_labels = sorted(score.n_labels for score in few)
     missing = sum(MIN_LABELS - n for n in n_labels)
-    what = f"{len(few)} runs have {n_labels[0]} to {n_labels[-1]} labels, wanted {MIN_LABELS} each"
+    what = (
+        f"{len(few)} runs have {n_labels[0]} to {n_labels[-1]} labels, {MIN_LABELS} each are needed"
+    )
     rest = [f"{score.run_id}: {score.reason}" for score in scores if score not in few]
     return [f"{what}: label about {missing:,} more items, drawn at random from these runs", *rest]
 
 
 def _explain_pooled(pooled: CorrectedScore, scores: Sequence[CorrectedScore]) -> list[str]:
-    """What the pooled row says, and what the runs without a correction still have."""
+    """Explain the pooled row, and the scores of runs without a correction."""
     what = pooled.reason or "the mean score of all runs, corrected with the labels of all of them"
     notes = [f"all runs (pooled): {what}", *(f"all runs (pooled): {x}" for x in pooled.warnings)]
     if any(score.corrected is None and score.plug_in is not None for score in scores):
-        what = "the judge's score without the error rates that all labels together show, which"
-        notes.append(f"error rates: {what} holds only if the judge errs alike on all runs")
+        what = "the judge's score, corrected with the error rates of all labels together, which"
+        notes.append(
+            f"error rates: {what} holds only if the judge has the same error rates on all runs"
+        )
     return notes
 
 
@@ -102,8 +106,8 @@ def _scores(measure: str, scores: list[CorrectedScore], corrected: CorrectedScor
     aside = f"{corrected.level:.0%} intervals"
     if first.rho is not None and first.lam is not None and first.label_saving is not None:
         rho, lam = format_short_share(first.rho), format_short_share(first.lam)
-        aside += f"; judge and people correlate {rho}, the judge weighs {lam}"
-        aside += f" and saves {first.label_saving:.0%} of the labels"
+        aside += f"; the judge saves {first.label_saving:.0%} of the labels"
+        aside += f" (correlation with people {rho}, weight {lam})"
     is_pooled = any(row.measure == measure for row in corrected.pooled)
     columns = [
         Column("run", Kind.NAME), Column("judged", Kind.SHARE), *_estimate_columns("corrected"),
@@ -140,7 +144,7 @@ def _differences(rows: list[CorrectedDifference]) -> Table:
 
 
 def _estimate_columns(name: str, *, optional: int = 0, is_signed: bool = False) -> list[Column]:
-    """A value, and its intervals for topics like these and for these topics."""
+    """Make columns of a value and its intervals for topics like these and for these topics."""
     kind = Kind.DIFFERENCE if is_signed else Kind.SHARE
     return [
         Column(name, kind, optional=optional),
@@ -155,7 +159,7 @@ def _find_needed(score: CorrectedScore) -> list[Cell]:
         return [None, None]
     if score.needed.like_these is None:
         width = format_short_share(score.needed.least_half_width)
-        return [f"none: the topics alone +-{width}", score.needed.of_these]
+        return [f"none: the topics alone give +-{width}", score.needed.of_these]
     return [score.needed.like_these, score.needed.of_these]
 
 

@@ -42,9 +42,7 @@ def test_the_table_stands_below_the_plain_scores(judge, files):
         "--half-width", 0.05,
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert ran.out.startswith(
-        plain.out + "\nCorrected V_strict\n95% intervals; judge and people correlate"
-    )
+    assert ran.out.startswith(plain.out + "\nCorrected V_strict\n95% intervals; the judge saves")
     table = [line.split() for line in ran.out.removeprefix(plain.out).splitlines() if line]
     head = next(i for i, line in enumerate(table) if line[:3] == ["run", "judged", "corrected"])
     assert [line[0] for line in table[head + 1 : head + 3]] == ["good", "poor"]

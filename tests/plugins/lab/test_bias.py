@@ -176,10 +176,10 @@ def test_citations_are_told_by_place_rank_and_number(tmp_path):
     ("by", "message"),
     [
         (["weather"], "--by weather: wanted some of length, position, rank, citations, run"),
-        (["length", "length"], "wanted each once"),
+        (["length", "length"], "give each name only once"),
         (["length:x"], "--by length:x: wanted some of"),
         (["run:"], "--by run:: wanted some of"),
-        (["rank"], "--by rank: nuggets have no citations that are judged"),
+        (["rank"], "--by rank: nuggets have no judged citations"),
         (["citations"], "judged.jsonl has no answers, wanted a results folder"),
         (["run:nobody*"], r"--by run:nobody\*: it is the same for all items"),
     ],
@@ -194,7 +194,7 @@ def test_labels_of_items_without_texts_runs_or_order_are_refused(tmp_path):
     plain = write_rows(tmp_path / "plain.jsonl", rows)
     for by, message in (
         ("length", r"neither .* has the texts \(words of the passage\)|has the texts \(passage\)"),
-        ("position", "these items stand in no answer"),
+        ("position", "these items belong to no answer"),
         ("run", "these items belong to no run"),
     ):
         with pytest.raises(InputError, match=message):

@@ -189,7 +189,7 @@ def test_what_is_not_alike_or_not_there_is_refused(tmp_path, people):
         split(tmp_path, judged(truth), judged(truth), labels, margin=0)
     old = write_rows(tmp_path / "old.jsonl", judged(truth))
     pool = write_rows(tmp_path / "p.jsonl", [{"topic_id": "t", "passage_id": "p", "label": "1"}])
-    with pytest.raises(InputError, match="no judgements of one kind"):
+    with pytest.raises(InputError, match="no judgements of the same kind"):
         judge_drift(old, pool, Problems())
 
 
@@ -258,7 +258,7 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
         (("bias", "LABELS", "lexical", "--by", "weather"), "--by weather: wanted some of"),
         (("agree", "LABELS", "lexical", "--by", "run"), "judge bias HUMAN JUDGED --by NAMES"),
         (("score", "lexical", "--by", "run"), "--by run: only for corrected scores"),
-        (("score", "lexical", "--labels", "LABELS", "--by", "run"), "name a group, run:PATTERN"),
+        (("score", "lexical", "--labels", "LABELS", "--by", "run"), "give a group, run:PATTERN"),
         (("drift", "lexical", "lexical", "--where", "a=b"), "--where: chooses labels of people"),
         (("drift", "lexical", "LABELS", "--kind", "keypoints"), "has no entailments.jsonl"),
         (("drift", "lexical", "lexical", "--margin", "2"), "--margin 2.0: wanted above 0"),

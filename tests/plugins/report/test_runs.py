@@ -432,7 +432,7 @@ def test_two_judges_of_the_same_answers_are_compared_without_people(demo, tmp_pa
 def test_labels_of_nothing_that_was_judged_are_refused(demo, tmp_path):
     row = {"topic_id": "other", "run_id": "r", "sentence_id": "0", "passage_id": "p"}
     labels = write_rows(tmp_path / "other.jsonl", [row | {"label": "full"}])
-    with pytest.raises(InputError, match="no cell in common"):
+    with pytest.raises(InputError, match="no item in common"):
         make_people(of(demo, labels=[labels]))
 
 

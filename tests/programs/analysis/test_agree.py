@@ -49,7 +49,7 @@ def test_two_folders_are_compared_by_their_nuggets_or_as_told(folders):
 
 def test_two_folders_are_compared_by_what_both_have(folders):
     assignments(folders[0] / "assignments.jsonl")
-    with pytest.raises(InputError, match="no judgements of one kind"):
+    with pytest.raises(InputError, match="no judgements of the same kind"):
         agree(*folders, Problems())
     for folder in folders:
         support(folder / "support.jsonl")
@@ -270,7 +270,7 @@ def test_answered_or_not_is_not_compared_with_how_well(tmp_path, ours_first):
     row = {"id": "t", "docid": "p", "rating": [0, 4, 1, 3, 3, 1]}
     ratings = write_rows(tmp_path / "ratings.jsonl", [row])
     files, cut = ((people, ratings), "1,3") if ours_first else ((ratings, people), "3,1")
-    with pytest.raises(InputError, match=f"answered or not, and how well.*such as --cut {cut}"):
+    with pytest.raises(InputError, match=f"binary labels and ratings.*such as --cut {cut}"):
         compared(*files)
     report = compared(*files, *cut.split(","))
     assert (report["n"], report["accuracy"], report["cut"]) == (6, 4 / 6, tuple(cut.split(",")))

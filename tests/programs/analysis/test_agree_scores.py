@@ -105,7 +105,7 @@ def test_runs_are_compared_over_the_topics_that_both_files_have(tmp_path):
         assert values["intervals"]["run_level"]["tau_b"]["n_topics"] == 2
         view = make_agreement_view({"kind": "scores", "measures": {"V": values}, "run_aliases": {}})
         (note,) = view.tables[0].notes
-        assert "2 topics that both files have; human 3, judged 2" in note
+        assert "2 common topics; human 3, judged 2" in note
 
 
 def test_a_value_that_the_judge_lacks_counts_on_neither_side(tmp_path):
@@ -190,7 +190,7 @@ def test_run_level_figures_are_those_of_the_tracks_tool(boards):
 
 
 def test_measures_of_other_names_have_to_be_named_and_there(boards):
-    with pytest.raises(InputError, match="no measure in common; name two by --measure"):
+    with pytest.raises(InputError, match="no measure in common; name two with --measure"):
         agree(*boards, Problems())
     with pytest.raises(InputError, match=r"V\.eval\.txt: no measure 'W'"):
         agree(*boards, Problems(), measures={"W": "nugget_coverage"})

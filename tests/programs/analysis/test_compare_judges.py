@@ -167,7 +167,7 @@ def test_other_nuggets_are_no_common_cells(two, tmp_path):
     text = two[1].read_text(encoding="utf-8").replace('"id": "n', '"id": "m')
     other = tmp_path / "other.jsonl"
     other.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"no cell in common[\s\S]*--as runs"):
+    with pytest.raises(InputError, match=r"no item in common[\s\S]*--as runs"):
         compare(two[0], other, Problems())
 
 

@@ -89,8 +89,8 @@ def test_a_group_averages_its_topics_and_one_not_answered_scores_0(folder, by, e
     [
         ("categry", "did you mean category?"),
         ("domain:3", "wanted domain, category, documents or documents:WORDS,WORDS"),
-        ("documents:9,3", "numbers of words above 0 that rise"),
-        ("documents:many", "numbers of words above 0 that rise"),
+        ("documents:9,3", "increasing numbers of words above 0"),
+        ("documents:many", "increasing numbers of words above 0"),
     ],
 )
 def test_groups_that_cannot_be_made_are_refused(folder, by, message):

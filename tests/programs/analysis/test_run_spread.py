@@ -56,7 +56,7 @@ def test_min_median_and_max_are_means_over_topics_and_groups_means_of_runs(tmp_p
     assert [row.cells[:2] for row in table.rows] == [
         ["min", 4], ["median", 4], ["max", 4], ["AG", 2], ["RAG", 2],
     ]  # fmt: skip
-    assert "1 scores of a run and topic are missing, and excluded" in table.notes
+    assert "1 missing scores of a run and topic are excluded" in table.notes
 
 
 def test_an_oracle_is_in_no_group_and_an_undefined_score_is_not_missing(tmp_path):
@@ -129,7 +129,7 @@ def test_a_file_of_groups_that_is_wrong_is_refused_with_its_line(tmp_path):
         ("a\tAG\na\tRAG\n", r"groups.tsv:2: run 'a' has the groups 'AG' and 'RAG', wanted one"),
         ("a AG\n", r"groups.tsv:1: wanted a run, a tab and its group"),
         ("\n", "no groups of runs"),
-        ("z\tAG\n", "names none of the runs, such as a"),
+        ("z\tAG\n", "names no run of the results, such as a"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=message):

@@ -157,7 +157,7 @@ def test_recall_of_sentences_without_a_citation_is_in_no_slice(tmp_path):
 def test_a_slice_that_is_none_is_refused(kind_to_length, tmp_path):
     path, human = kind_to_length
     labels = write_rows(tmp_path / "labels.jsonl", human)
-    with pytest.raises(InputError, match="scores are by run already; name a group, run:PATTERN"):
+    with pytest.raises(InputError, match="scores are already by run; give a group, run:PATTERN"):
         sliced(path, labels, "run")
     with pytest.raises(InputError, match=r"--by citations: .* wanted a results folder"):
         sliced(path, labels, "citations")

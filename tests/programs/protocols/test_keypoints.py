@@ -432,7 +432,7 @@ def test_other_key_points_are_no_common_cells(folders, tmp_path):
     text = (folders[1] / "entailments.jsonl").read_text(encoding="utf-8")
     other = tmp_path / "made.jsonl"
     other.write_text(text.replace('"key_point_id":"', '"key_point_id":"made-'), encoding="utf-8")
-    with pytest.raises(InputError, match="no cell in common"):
+    with pytest.raises(InputError, match="no item in common"):
         compare(folders[0], other, Problems(), way="judges")
 
 
