@@ -1,4 +1,4 @@
-"""Judges that a config composes: fitted ones, juries, cascades, and custom wording."""
+"""Judges that a config composes: fitted judges, juries, cascades, verifiers."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from ..config.sections import Config, JudgeConfig
 
 
 def load_fitted(judge: Judge, path: Path) -> Judge:
-    """The judge as a judge file, or DSPy, saved it. Raises: InputError if that does not fit it."""
+    """Load a judge's fit from a judge file or DSPy file. Raises: InputError if it does not fit."""
     with raise_at(path):
         fitted_judge = judge.copy_with_fit(read_state(path, judge))
     correction = fitted_judge.correction if isinstance(fitted_judge, ItemJudge) else None
     if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
-        raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
+        raise InputError(f"{path}: gives labels {got}, but the run needs {wanted}")
     return fitted_judge
 
 
 def make_jury(
     name: JudgeName, config: Config, built: Callable[[JudgeName, Member], Judge]
 ) -> Judge:
-    """The jury in the place of a judge, its members built one by one.
+    """Make the jury of a judge from its members.
 
     Raises: InputError for settings that the judge's labels or window do not allow.
     """
@@ -66,9 +66,9 @@ def make_jury(
 
 
 def make_verified(name: JudgeName, config: Config, first: Judge, verifier: Judge) -> Verified:
-    """The judge whose labels are verified, with its verifier.
+    """Make a judge with its verifier.
 
-    Raises: InputError for conditions that the judge's labels do not allow, or nothing to quote.
+    Raises: InputError for conditions that do not fit the judge's labels, or a judge without quotes.
     """
     settings = config.judge(name).verify
     assert settings is not None
@@ -79,12 +79,12 @@ def make_verified(name: JudgeName, config: Config, first: Judge, verifier: Judge
 
 
 def make_explained(name: JudgeName, first: Judge, writer: Judge) -> Explained:
-    """The judge of a decision model with the one that explains its labels.
+    """Make the judge of a decision model with a judge that explains its labels.
 
     Args:
-        writer: the same judge with another model, which says why.
+        writer: the same judge with another model, which explains.
 
-    Raises: InputError for a judge whose labels cannot be explained so.
+    Raises: InputError for a judge whose labels cannot be explained this way.
     """
     assert isinstance(first, ItemJudge)
     assert isinstance(writer, ItemJudge)
@@ -100,7 +100,7 @@ def make_verified_identity(
     settings: JudgeConfig,
     of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]],
 ) -> dict[str, Any]:
-    """What verifying adds to the identity of the judge that is asked first."""
+    """Return what verification adds to the identity of the first judge."""
     verifier = of_judge(judge.verifier, make_verifier(settings))
     when = [judge.score, judge.labels, judge.spread]
     return {"verify": {"version": judge.version, "when": when, "verifier": verifier}}
@@ -109,7 +109,7 @@ def make_verified_identity(
 def jury_identity(
     jury: Jury, settings: JudgeConfig, of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]]
 ) -> dict[str, Any]:
-    """All that could change a judgement of a jury; `model` names those of its members."""
+    """Return everything that could change a judgement of a jury; `model` lists its models."""
     identity = of_judge(jury, settings)
     members = {}
     for each in list_members(settings):
@@ -135,9 +135,9 @@ OfJudge = Callable[[Judge, JudgeConfig], dict[str, Any]]
 def make_cascade(
     name: JudgeName, config: Config, built: Callable[[JudgeName, Member], Judge]
 ) -> Judge:
-    """The cascade in the place of a judge, its stages built one by one.
+    """Make the cascade of a judge from its stages.
 
-    Raises: InputError for a state of another cascade, or one without the promise that is wanted.
+    Raises: InputError for a state of another cascade, or without the required guarantee.
     """
     judge = config.judge(name)
     settings = judge.cascade
@@ -171,7 +171,7 @@ def make_cascade(
 
 
 def _check_promise(settings: CascadeConfig, cascade: Cascade) -> None:
-    """Raise ValueError where the state was fitted for something else than the config says."""
+    """Raise ValueError if the state was fitted for other values than the config has."""
     state = cascade.state
     if state is None:
         return
@@ -183,11 +183,13 @@ def _check_promise(settings: CascadeConfig, cascade: Cascade) -> None:
     has = state.model_dump(by_alias=True)
     for setting, value in wanted.items():
         if value is not None and has[setting] != value:
-            raise ValueError(f"{setting}: it was fitted for {has[setting]}, the config has {value}")
+            raise ValueError(
+                f"{setting}: the state was fitted for {has[setting]}, the config has {value}"
+            )
 
 
 def cascade_identity(cascade: Cascade, settings: JudgeConfig, of_judge: OfJudge) -> dict[str, Any]:
-    """All that could change a judgement of a cascade; `model` names those of its stages."""
+    """Return everything that could change a judgement of a cascade; `model` lists its models."""
     identity = of_judge(cascade, settings)
     section = settings.cascade
     assert section is not None

@@ -1,4 +1,4 @@
-"""What a run asks of decision models: labels, and of a second model the reasons for them."""
+"""Judges with decision models, which only label; a second model explains the labels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..config.sections import Config
 
 
 class Obstacle(NamedTuple):
-    """What a run wants of a judge that its decision model cannot give.
+    """A feature of a judge that its decision model does not support.
 
     Attributes:
-        judge: its name in a config. model: of its entry in `models:`.
-        what: what it wants. setting: the setting that names a model that can.
+        judge: its name in a config. model: the model of its entry in `models:`.
+        what: the feature. setting: the setting that names a suitable model.
     """
 
     judge: JudgeName
@@ -32,10 +32,10 @@ class Obstacle(NamedTuple):
 def list_obstacles(
     config: Config, judges: Iterable[JudgeName], build: Callable[[JudgeName], Judge]
 ) -> list[Obstacle]:
-    """What these judges want that a decision model cannot give, one for each judge.
+    """List features that decision models do not support, one for each judge.
 
     Args:
-        build: makes a judge of the config by its name; called where a decision model answers.
+        build: makes a judge of the config by name; called for judges with a decision model.
     """
     found = []
     for name in dict.fromkeys(judges):
@@ -45,11 +45,11 @@ def list_obstacles(
 
 
 def raise_obstacles(found: Sequence[Obstacle]) -> None:
-    """Raise InputError that names all judges of which a decision model cannot do what is wanted."""
+    """Raise InputError with all judges that need more than a decision model supports."""
     if found:
         models = ", ".join(dict.fromkeys(each.model for each in found))
         lines = "".join(f"\n  {each}" for each in found)
-        what = f"{models} only chooses labels. Name a chat model under models: and set it for"
+        what = f"{models} only chooses labels. Add a chat model under models: and set it for"
         raise InputError(f"{what}{lines}")
 
 
@@ -68,8 +68,8 @@ def _find(config: Config, name: JudgeName, judge: Judge) -> Iterator[Obstacle]:
 
 
 def _split(judge: Judge) -> Iterator[Judge]:
-    """The judges that are asked for it."""
-    from ...judges import Cascade, Explained, Jury, Verified  # few runs have one
+    """Return the judges that are asked for this judge."""
+    from ...judges import Cascade, Explained, Jury, Verified  # only few runs need it
 
     parts: list[Judge] = []
     if isinstance(judge, Jury):

@@ -29,27 +29,27 @@ from .spending import Estimate, Forecast, PromptSizes, make_estimate
 
 ASSUMED = (
     "Upper bound: assumes that models produce as much as allowed (8 key points of a window of a "
-    "document), keep it all, and else decide as the lexical judge does. Finished and cached "
-    "judgements are not asked for again, failed ones are."
+    "document), keep everything, and otherwise decide like the lexical judge. Finished and cached "
+    "judgements are excluded, failed ones are included."
 )
 
 
 class DryRunJudgeSet(JudgeSet):
-    """Judges with the prompts of their models, answered by the lexical judge and measured.
+    """Judges with the prompts of their models; the lexical judge answers, and prompts are measured.
 
     Attributes:
-        counts: sizes of the prompts by judge and part of the work. Members of juries and stages of
+        counts: sizes of prompts by judge and part of the work. Members of juries and stages of
             cascades are parts.
     """
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, cache=None, budget=Budget())
         self.counts: dict[tuple[JudgeName, str], PromptSizes] = {}
-        self.settings: dict[tuple[JudgeName, str], JudgeConfig] = {}  # of who was asked
+        self.settings: dict[tuple[JudgeName, str], JudgeConfig] = {}  # name of the asked judge
 
     def _open_backend(self, alias: str, model: ModelConfig) -> Backend:
         if model.way == "recorded":
-            open_backend(model)  # raises what is wrong with the recording
+            open_backend(model)  # raises errors of the recording
         return LexicalBackend(model)
 
     def _build_judge(self, name: JudgeName) -> Judge:
@@ -112,8 +112,8 @@ def estimate_calls(
         here: judges that are always asked one request at a time, at the full price, such as
             rerankers.
 
-    Returns: an estimate a judge, or a part of the work that asks it (`JudgeSet.part`).
-    Raises: what the work raises.
+        Returns: an estimate for each judge, or for each part of the work (`JudgeSet.part`).
+        Raises: the errors of `work`.
     """
     return list(forecast_calls(config, work, here).judges)
 
@@ -121,7 +121,7 @@ def estimate_calls(
 def forecast_calls(
     config: Config, work: Callable[[Config, JudgeSet], Any], here: Collection[JudgeName] = ()
 ) -> Forecast:
-    """Estimate the calls of each judge, as `estimate_calls`, and the steps of agents."""
+    """Estimate the calls of each judge like `estimate_calls`, and the steps of agents."""
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as folder:
         alone = _alone(config, Path(folder) / "out")
         judge_set = DryRunJudgeSet(alone)
@@ -147,19 +147,19 @@ def forecast_calls(
 
 
 def _asking(config: Config, name: JudgeName, settings: JudgeConfig | None) -> Config:
-    """The config with these settings of a judge: of the member of a jury that was asked."""
+    """Return the config with these settings of a judge, such as a member of a jury."""
     return config if settings is None else config.with_judge(name, settings)
 
 
 def _alone(config: Config, out: Path) -> Config:
-    """The config with nothing that would limit, share or end the work, nor ask past the judges."""
+    """Return the config without limits, workers, and models asked by others than judges."""
     free = dict.fromkeys(("max_cost", "max_calls", "max_tokens"))
     here = {"out": out, "executor": "local", "offline": False, "allow_missing": 1.0, **free}
     return config.change("run", **here).with_steps(_without_rankllm)
 
 
 def _without_rankllm(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
-    """The steps, those of RankLLM, which asks by itself, leaving the order as it is."""
+    """Return the steps; steps of RankLLM, which asks models itself, keep the order."""
     return tuple(
         CutStep(step="cut", hits=step.hits) if isinstance(step, RankLlmStep) else step
         for step in steps
@@ -167,7 +167,7 @@ def _without_rankllm(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
 
 
 class _Measuring(LexicalBackend):
-    """Answers instead of a model: as the lexical judge, or with the shortest possible reply."""
+    """Answers instead of a model, like the lexical judge or with the shortest possible reply."""
 
     def __init__(
         self,
@@ -182,10 +182,10 @@ class _Measuring(LexicalBackend):
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         if prompt.baseline is None:
             least = make_shortest_reply(prompt.schema(prompt.shape(inputs)))
-            values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
+            values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # any form of reply
             reply = Reply(values, WHERE)
         else:
-            with collect_replies():  # whose size is not known there
+            with collect_replies():  # its size is unknown there
                 reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
@@ -200,7 +200,7 @@ class _Measuring(LexicalBackend):
 
 
 def make_shortest_reply(schema: Mapping[str, Any]) -> Any:
-    """The first label, or else the shortest value, that the JSON schema of a reply allows."""
+    """Return the first label, or else the shortest value, that a JSON schema allows."""
     if "enum" in schema:
         return schema["enum"][0]
     if "anyOf" in schema:

@@ -1,4 +1,4 @@
-"""A results folder: where its inputs are, whether a run may replace it and can write it."""
+"""Results folders: find their inputs, and check whether a run may replace and write them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from .manifest import (
 )
 from .results import MANIFEST
 
-Move = Callable[[str], str]  # a path, or pattern, of the time of the run to one of now
+Move = Callable[[str], str]  # path or pattern at the time of the run -> path now
 
-CHANGED, GONE, NEW = "has changed since the run read it", "is not there", "was not read by the run"
+CHANGED, GONE, NEW = "has changed since the run read it", "is missing", "was not read by the run"
 _PATTERNS = {"runs": ANSWER_FILES, "retrieval": RETRIEVAL_FILES}
 
 
@@ -42,10 +42,10 @@ class Inputs:
     """The inputs of a results folder.
 
     Attributes:
-        config: that of the run, with each path where the file is now, as it is named from here or
-            absolute; `run.out` is the folder. A file that is not what was read keeps its path.
-        changed: what is wrong with files that are not what the run read, by the manifest's path.
-        moved: files and patterns that are elsewhere now, each with the path that the run knew.
+        config: the config of the run, with current paths of files, relative or absolute; `run.out`
+            is the folder. A file that differs from the one that was read keeps its path.
+        changed: problems of files that differ from those read, by path in the manifest.
+        moved: current paths of moved files and patterns, each with the path of the run.
     """
 
     config: Config
@@ -53,13 +53,13 @@ class Inputs:
     moved: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, lost: str, of: Iterable[Path] | None = None) -> Config:
-        """The config, once its files are known to be those that the run read.
+        """Return the config after checking that its files are unchanged.
 
         Args:
-            lost: what cannot be had otherwise, such as `the texts are not shown`.
-            of: the files of `config` that matter; None: all.
+            lost: the consequence for the message, such as `the texts are not shown`.
+            of: the files of `config` to check; None: all.
 
-        Raises: InputError that names the first file that has changed or is gone.
+        Raises: InputError with the first changed or missing file.
         """
         paths = self.changed if of is None else [str(p) for p in of if str(p) in self.changed]
         for path in paths:
@@ -70,16 +70,16 @@ class Inputs:
 def find_inputs(folder: Path) -> Inputs:
     """Find the inputs of a results folder, from any working directory, moved or not.
 
-    Use it wherever a folder's inputs are read again:
+    Use it to read a folder's inputs again:
 
-        config = inputs_of(folder).checked("the answers are not shown")
+        config = find_inputs(folder).check("the answers are not shown")
         load_collection(config.data, config.run.limit)
 
-    A file is looked for as the config names it, from here; then where it was beside the folder;
-    then where it was. It is taken only if its SHA-256 is that of the file that was read.
+    A file is searched by its path in the config, from the working directory; then relative to the
+    folder; then at its old place. It is used only if its SHA-256 is unchanged.
 
-    Raises: InputError for a folder without a manifest that this version can read. A file that has
-        changed or is gone is not an error until `Inputs.checked`.
+    Raises: InputError for a folder without a manifest that this version can read. A changed or
+        missing file is an error only in `Inputs.check`.
     """
     manifest, config = read_manifest(folder), read_folder_config(folder)
     return locate_inputs(folder, config, manifest.get("inputs", {}), manifest.get("made_in"))
@@ -88,7 +88,7 @@ def find_inputs(folder: Path) -> Inputs:
 def locate_inputs(
     folder: Path, config: Config, hashes: Mapping[str, str], made_in: Mapping[str, str] | None
 ) -> Inputs:
-    """As `find_inputs`, of what a manifest says: its config, its inputs and where it was made."""
+    """Find inputs like `find_inputs`, from the config, hashes and place in a manifest."""
     moves = _moves(folder, made_in)
     locations: dict[str, str] = {}
     changed: dict[str, str] = {}
@@ -101,9 +101,9 @@ def locate_inputs(
             changed[path] = CHANGED if any(map(os.path.exists, tried)) else GONE
     mover = _Moved(hashes, locations, moves)
     located = mover.config(config, folder)
-    if len(moves) > 1:  # what an earlier version read, but did not hash, is taken as it is
+    if len(moves) > 1:  # files that an earlier version did not hash count as unchanged
         taken = {*map(os.path.realpath, (*locations.values(), *changed))}
-        with suppress(InputError):  # of runs that are gone, which `changed` knows
+        with suppress(InputError):  # missing runs are in `changed`
             others = (path for path in input_files(located) if path.exists())
             changed |= {str(p): NEW for p in others if os.path.realpath(p) not in taken}
     at = {now: then for then, now in locations.items() if now != then}
@@ -111,9 +111,9 @@ def locate_inputs(
 
 
 def relocate(config: Config, locations: Mapping[str, str]) -> Config:
-    """The config with its input files elsewhere: the path of each, and where it is now.
+    """Return the config with moved input files: old path -> current path.
 
-    Runs, which may be given by a pattern, are named one by one.
+    Runs given by a pattern are listed one by one.
     """
     return _Moved(locations, locations, [lambda path: path]).config(config, config.run.out)
 
@@ -126,7 +126,7 @@ def _digest(path: str) -> str | None:
 
 
 def _moves(folder: Path, made_in: Mapping[str, str] | None) -> list[Move]:
-    """Ways from a path of then to where it may be now, the likeliest first."""
+    """Return functions from an old path to possible current paths, most likely first."""
     moves: list[Move] = [lambda path: path]
     if made_in is not None:
         now = str(folder.resolve())
@@ -142,7 +142,7 @@ def _moves(folder: Path, made_in: Mapping[str, str] | None) -> list[Move]:
 
 @dataclass(frozen=True)
 class _Moved:
-    """Puts the paths of now into a config; `patterns`: those of runs, now and then."""
+    """Replaces paths in a config; `patterns`: patterns of runs, current and old."""
 
     known: Mapping[str, str]
     locations: Mapping[str, str]
@@ -150,7 +150,7 @@ class _Moved:
     patterns: dict[str, str] = field(default_factory=dict)
 
     def config(self, config: Config, folder: Path) -> Config:
-        """The config with the paths of now, of results in this folder."""
+        """Return the config with current paths, for results in this folder."""
         moved: Config = self._value(config, but=("run",))
         inputs = load_inputs().items()
         given = {name: one.suffixes for name, one in inputs if one.suffixes}
@@ -175,7 +175,7 @@ class _Moved:
         if isinstance(value, BaseModel):
             fields = {name: part for name, part in value if name not in but}
             after = {
-                # The index of a step may be a path or the name of a published one.
+                # The index of a step may be a path or the name of a published index.
                 name: str(self._location(Path(part)))
                 if name == "index" and isinstance(part, str)
                 else self._value(part)
@@ -189,13 +189,13 @@ class _Moved:
         return value
 
     def _location(self, path: Path) -> Path:
-        """Where a path of the config is now; of what the run did not hash, where there is any."""
+        """Return the current path of a config's path; unhashed files count if they exist."""
         if str(path) in self.known:
             return Path(self.locations.get(str(path), path))
         return next((at for move in self.moves if (at := Path(move(str(path)))).exists()), path)
 
     def _files(self, pattern: str, suffixes: tuple[str, ...]) -> list[str]:
-        """The pattern as it finds what the run read; else each of these files by its name."""
+        """Return the pattern if it matches the files that were read; else these files by name."""
         read: dict[str, None] = {}
         for move in self.moves:
             then = {str(Path(move(path))): path for path in self.known}
@@ -208,23 +208,24 @@ class _Moved:
         return [self.locations.get(path, path) for path in read] or [pattern]
 
 
-# Of `data`; the runs and topics that they hold are compared instead.
+# Fields of `data`; their runs and topics are compared instead.
 _BY_IDS = ("runs", "topics", "retrieval")
-_GROWING = ("data.passages", "data.ratings")  # more files only add to what can be judged
-_MADE = ("nuggets", "questions", "keypoints")  # of `data`, where none is given
-_ANYWHERE = ("endpoint", "recording")  # of a model: the same one may answer elsewhere
+_GROWING = ("data.passages", "data.ratings")  # more files only add items
+_MADE = ("nuggets", "questions", "keypoints")  # default fields of `data`
+_ANYWHERE = (
+    "endpoint",
+    "recording",
+)  # settings of a model that may differ: the same model may be served elsewhere
 
 
 def check_replaced(config: Config, data: Mapping[str, Any] | None = None) -> None:
-    """Raise InputError if the folder holds results that this run would take away, unless forced.
+    """Raise InputError if this run would remove results in the folder, unless forced.
 
-    A run that has all the programs, runs and topics of the one before, by the same judges and
-    settings, goes on: files of the same names may hold something else now, and there may be more
-    of everything.
+    A run with all tasks, runs and topics of the earlier run, and the same judges and settings,
+    continues it: files may have new content, and there may be more of everything.
 
     Args:
-        data: what the manifest will say of it, as far as it is known: ids that are not there yet
-            are not compared.
+        data: the notes on data for the manifest; unknown ids are not compared.
     """
     folder = config.run.out
     if config.run.force or not (folder / MANIFEST).is_file():
@@ -246,11 +247,11 @@ def check_replaced(config: Config, data: Mapping[str, Any] | None = None) -> Non
 def _differences(
     config: Config, folder: Path, manifest: Mapping[str, Any], data: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """What this run would not have of the one before."""
+    """Yield what this run lacks from the earlier run."""
     try:
         before = read_folder_config(folder)
     except InputError:
-        yield "its config is not of this version"
+        yield "its config has another version"
         return
     judges = [name for name in manifest.get("judges", {}) if name in judge_names()]
     then, now = dict(_settings(before, judges)), dict(_settings(config, judges))
@@ -261,18 +262,18 @@ def _differences(
     for name in dict.fromkeys((*then, *now)):
         one, other = then.get(name), now.get(name)
         if has_more and one is None and name.startswith("data.") and name not in made:
-            continue  # another program reads it
+            continue  # another task reads it
         if one != other and not files.are_same(name, one, other):
-            yield f"{name}: {_show(one)} then, {_show(other)} now"
+            yield f"{name}: was {_show(one)}, is {_show(other)}"
     for what in ("run", "topic"):
         was, ids = manifest["data"].get(f"{what}_ids", ()), (data or {}).get(f"{what}_ids")
         if ids is not None and (gone := sorted(set(was) - set(ids))):
             more = f" and {len(gone) - 1:,} more" if len(gone) > 1 else ""
-            yield f"its {what} {shorten(gone[0], 60)}{more} of {len(was):,} would go"
+            yield f"its {what} {shorten(gone[0], 60)}{more} of {len(was):,} would be lost"
 
 
 def _settings(config: Config, judges: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """Every setting that says what is judged, how and by whom, by its dotted name."""
+    """Return every setting that affects judgements, by dotted name."""
     out = ("run", "models", "judges", "program")
     for name, section in config:
         if name not in out:
@@ -298,14 +299,14 @@ def _leaves(name: str, value: Any, but: Iterable[str] = ()) -> Iterator[tuple[st
 
 
 class _Files:
-    """Compares paths of a manifest's config with those of another."""
+    """Compares paths of a manifest's config with paths of another config."""
 
     def __init__(self, manifest: Mapping[str, Any]) -> None:
         self._hashes: Mapping[str, str] = manifest.get("inputs", {})
         self._directory = manifest.get("made_in", {}).get("directory", "")
 
     def are_same(self, name: str, then: Any, now: Any) -> bool:
-        """Whether these are the same files, by their paths or what they hold."""
+        """Return whether these are the same files, by path or content."""
         if name in _GROWING:
             return all(any(self._is_same(a, b) for b in now) for a in then)
         return self._is_same(then, now)
@@ -325,7 +326,7 @@ def _show(value: Any) -> str:
 
 
 class Started(NamedTuple):
-    """What was started, and its inputs as they are found now."""
+    """The config of a started run, and its inputs."""
 
     fingerprint: str
     config: Config
@@ -333,7 +334,7 @@ class Started(NamedTuple):
 
 
 def write_started(config: Config, inputs: Mapping[str, str]) -> None:
-    """Write it to the run's folder, in the place of that of the start before."""
+    """Write the config of a start to the run's folder, replacing an earlier one."""
     about = {
         "fingerprint": make_fingerprint(config, inputs),
         "config": config.model_dump(mode="json", by_alias=True),
@@ -344,7 +345,7 @@ def write_started(config: Config, inputs: Mapping[str, str]) -> None:
 
 
 def read_started(folder: Path) -> Started | None:
-    """What was started in a folder; None where nothing was, or half of the file was written.
+    """Read the config of a start; None if there is none or the file is incomplete.
 
     Raises: InputError for a config that this version cannot read.
     """
@@ -359,28 +360,28 @@ def read_started(folder: Path) -> Started | None:
     try:
         config = config_before(settings)
     except ValidationError:
-        raise InputError(f"{folder / STARTED}: its config is not of this version") from None
+        raise InputError(f"{folder / STARTED}: its config has another version") from None
     return Started(fingerprint, config, locate_inputs(folder, config, hashes, where))
 
 
 def check_writable(path: Path) -> None:
-    """Raise InputError unless the file or folder, or else its nearest parent, can be written."""
+    """Raise InputError unless the file or folder, or its nearest parent, is writable."""
     with writing(path):
         there = next(each for each in (path, *path.absolute().parents) if each.exists())
         if not os.access(there, os.W_OK) or (there != path and not there.is_dir()):
-            raise InputError(f"{path}: cannot be written, for {there} is no folder to write in")
+            raise InputError(f"{path}: cannot be written; {there} is not a writable folder")
 
 
 def check_writable_file(path: Path) -> None:
-    """Raise InputError unless a file can be written there, beside others of its folder."""
+    """Raise InputError unless a file can be written there."""
     check_writable(path)
     if path.is_dir():
-        raise InputError(f"{path}: a folder, wanted a file to write")
+        raise InputError(f"{path}: is a folder, wanted a file to write")
     check_writable_folder(path.parent)
 
 
 def check_writable_folder(path: Path) -> None:
-    """Raise InputError unless files can be written into this folder, or it can be made."""
+    """Raise InputError unless this folder is writable or can be created."""
     check_writable(path)
     if path.exists() and not path.is_dir():
-        raise InputError(f"{path}: a file, wanted a folder to write in")
+        raise InputError(f"{path}: is a file, wanted a folder to write to")

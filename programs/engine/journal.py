@@ -1,4 +1,4 @@
-"""The journal of a stage: one line for each outcome, appended as it arrives, safe against kills."""
+"""The journal of a stage: a line for each outcome, appended at once, safe against kills."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ from ...records.traces import STEP_PATH
 from ...records.writing import Appending
 
 MAX_WAITING = 65_536  # bytes
-# Asked for again whenever a run goes on; of a jury only the members that gave no label, of an agent
-# what failed: all else is in the reply cache.
+# Asked again when a run continues. For a jury, only members without a label are asked, for an
+# agent only what failed; everything else is in the reply cache.
 _NOT_ASKED = (Reason.ERROR, Reason.BUDGET, Reason.QUORUM, Reason.TOOL)
-_MEND = "delete this line and run again: what it holds is asked again, the others are not"
+_MEND = "delete this line and run again; only its item is asked again"
 
 
 class Journal:
     """The outcomes of one stage, by the position of an item in the stage's order.
 
     An item is found by a 64-bit hash of its ids and texts, so that a changed input is judged again.
-    A line that a kill cut short is dropped. Memory: 4 bytes for each item (8 once the file has 4
-    GB), and 16 more for each judgement that it was opened with.
+    An incomplete last line is dropped. Memory: 4 bytes for each item (8 if the file has 4 GB or
+    more), and 16 more for each judgement in the file at the start.
 
     Args:
         path: the file; it is created if it does not exist.
-        retry: forget outcomes without a judgement, so that they are asked for again.
-        final: but keep those with these reasons.
+        retry: forget outcomes without a judgement, so that they are asked again.
+        final: reasons of outcomes to keep despite `retry`.
         values: checks the values of outcomes of this stage; None: anything.
-        is_answered: whether the question of a key has a reply by now. Outcomes that rest on its
-            failure are then forgotten.
+        is_answered: whether the question of a key has a reply now. Outcomes caused by its failure
+            are then forgotten.
 
     Attributes:
-        has_judged: whether one of the outcomes that it was opened with is a judgement.
-        failed: the keys of all questions that failed, one after the other.
+        has_judged: whether an outcome in the file at the start is a judgement.
+        failed: the concatenated keys of all failed questions.
 
-    Raises: InputError for a line that is not an outcome of this stage, and if the disk refuses.
+    Raises: InputError for a line that is not an outcome of this stage, and for disk errors.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Journal:
         is_answered: Callable[[bytes], bool] = lambda key: False,
     ) -> None:
         self._path = path
-        self._offsets = array("I")  # by item: 1 + where its line begins in the file; 0: nowhere
+        self._offsets = array("I")  # by item: 1 + offset of its line in the file; 0: no line
         self.failed = bytearray()
         digests, offsets, end, self.has_judged = _scan(
             path, retry, final, values, is_answered, self.failed
@@ -84,19 +84,19 @@ class Journal:
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
         self._known_at = array("q", np.frombuffer(offsets, dtype=np.int64)[order].tobytes())
-        self._waiting = bytearray()  # lines that are not in the file yet
+        self._waiting = bytearray()  # lines not yet in the file
         self._file = Appending(path, end)
         self._end = end
-        self._reader = path.open("rb")  # buffered: outcomes lie roughly in the items' order
+        self._reader = path.open("rb")  # buffered: outcomes are roughly in item order
 
     @property
     def size(self) -> int:
-        """The size of its lines in bytes."""
+        """Return the size of its lines in bytes."""
         return self._end
 
     def recall(self, item: int, digest: int) -> bool:
-        """Whether this item is finished; remembers where its outcome is."""
-        # The last of equal digests: an outcome that was asked for again stands after the first.
+        """Return whether this item is finished; remember the place of its outcome."""
+        # The last line of equal digests counts: it is the outcome that was asked again.
         at = (
             bisect_left(self._known, digest + 1) - 1 if digest < 2**64 - 1 else len(self._known) - 1
         )
@@ -106,10 +106,10 @@ class Journal:
         return is_known
 
     def write(self, item: int, digest: int, outcome: Outcome) -> None:
-        """Append one outcome; the operating system has it when this returns.
+        """Append an outcome and flush it to the operating system.
 
-        If all of it came from the reply cache, where it would be found again, the line waits for
-        others; so does a line that the disk refuses.
+        A line whose replies are all in the reply cache waits for other lines; so does a line that
+        could not be written.
         """
         line = orjson.dumps(_to_json(digest, outcome), option=orjson.OPT_APPEND_NEWLINE)
         self._waiting += line
@@ -130,12 +130,12 @@ class Journal:
             self._flush()
         start = self._offsets[item] if item < len(self._offsets) else 0
         if not start:
-            return Unjudged(Reason.BUDGET, "the run ended before this was asked")
+            return Unjudged(Reason.BUDGET, "the run ended before this item was asked")
         self._reader.seek(start - 1)
         return _from_json(orjson.loads(self._reader.readline()))
 
     def unfit(self, item: int, what: str) -> InputError:
-        """Return the error for an outcome that cannot be this item's."""
+        """Return the error for an outcome that does not fit its item."""
         with self._path.open("rb") as stream:
             before = stream.read(self._offsets[item] - 1)
         return _wrong(self._path, before.count(b"\n") + 1, what)
@@ -174,11 +174,11 @@ def _scan(
     is_answered: Callable[[bytes], bool],
     failed: bytearray,
 ) -> tuple[array[int], array[int], int, bool]:
-    """Digests and offsets of the lines that count, where the last whole line ends, and whether one
-    is a judgement.
+    """Read digests and offsets of valid lines, the end of the last whole line, and whether there is
+    a judgement.
 
     Args:
-        failed: gets the keys of the questions whose failure these lines rest on.
+        failed: receives the keys of failed questions behind these lines.
     """
     digests, offsets, end, has_judged = array("Q"), array("q"), 0, False
     if not path.exists():
@@ -186,7 +186,7 @@ def _scan(
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             if not line.endswith(b"\n"):
-                break  # torn by a kill
+                break  # incomplete after a kill
             try:
                 row = orjson.loads(line)
             except ValueError as error:
@@ -235,7 +235,7 @@ Values = TypeAdapter[Any]  # of `Judged.values`
 
 Count = Annotated[int, Strict(), Ge(0)]
 
-_LABEL_SCORES = {  # what stands beside the label, see Verdict.as_row
+_LABEL_SCORES = {  # fields beside the label, see Verdict.as_row
     "score": NotRequired[StrictFloat],
     "probabilities": NotRequired[dict[str, StrictFloat]],
     "outside_probability": NotRequired[StrictFloat],
@@ -251,7 +251,7 @@ _LABEL_SCORES = {  # what stands beside the label, see Verdict.as_row
 
 def make_object_type(fields: Mapping[str, Any]) -> Any:
     """Return the type of a JSON object that has these fields, and no others."""
-    new: Any = TypedDict  # which type checkers want to read, not to run
+    new: Any = TypedDict  # type checkers cannot evaluate it
     return with_config(ConfigDict(extra="forbid"))(new("Object", dict(fields)))
 
 
@@ -262,7 +262,7 @@ def make_list_type(kind: Any) -> Any:
 
 @with_config(ConfigDict(extra="allow"))
 class _Step(TypedDict):
-    """A step of an agent, with whatever belongs to its kind."""
+    """A step of an agent, with the fields of its kind."""
 
     path: Annotated[str, StringConstraints(strict=True, pattern=STEP_PATH)]
     kind: StrictStr
@@ -293,12 +293,12 @@ _UNJUDGED: Values = TypeAdapter(make_object_type({"unjudged": tuple[Reason, Stri
 def verdicts_on(scale: Collection[str]) -> Values:
     """Return the type of the values of a stage of `labels`: verdicts with labels of this scale.
 
-    In a window, an item that failed while others did not has the reason instead of a label.
+    In a window, a failed item has the reason instead of a label.
     """
     return _verdicts_on(tuple(scale))
 
 
-@lru_cache(maxsize=64)  # building one takes longer than many a stage
+@lru_cache(maxsize=64)  # building a type takes longer than many stages
 def _verdicts_on(scale: tuple[str, ...]) -> Values:
     on_scale = core_schema.custom_error_schema(
         core_schema.literal_schema([*scale]),
@@ -311,7 +311,7 @@ def _verdicts_on(scale: tuple[str, ...]) -> Values:
 
     def but_for_unjudged(rows: Any, verdicts: ValidatorFunctionWrapHandler) -> Any:
         try:
-            return verdicts(rows)  # as good as always; Python is not asked about each
+            return verdicts(rows)  # the usual case, without a Python call for each value
         except ValidationError:
             if not isinstance(rows, list) or not any(map(_is_unjudged, rows)):
                 raise
@@ -331,12 +331,12 @@ def _is_unjudged(row: Any) -> bool:
 
 
 def make_values(kind: Any) -> Values:
-    """Return the type of the values of a stage of `makes`: what was made, of this type."""
+    """Return the type of the values of a stage of `makes`, for results of this type."""
     return TypeAdapter(make_object_type({"made": kind}))
 
 
 def wrong_in(row: Any, values: Values | None) -> str:
-    """Return what is wrong with a line of a journal, and what was wanted; "" if nothing is.
+    """Return what is wrong with a line of a journal and what was wanted; "" if it is valid.
 
     Args:
         values: the type of the values of an outcome; None: anything.
@@ -344,7 +344,7 @@ def wrong_in(row: Any, values: Values | None) -> str:
     try:
         _LINE.validator.validate_python(row)
         if ("v" in row) is ("u" in row):
-            return "wanted values under v, or under u why there are none"
+            return "wanted values under v, or a reason under u"
         if "v" in row and values is not None:
             values.validator.validate_python(row["v"])
     except ValidationError as error:

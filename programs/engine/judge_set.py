@@ -1,4 +1,4 @@
-"""The judges of a run, built from its config; those that name the same model share its backend."""
+"""The judges of a run, built from its config; judges with the same model share its backend."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from .decision_judges import Obstacle, list_obstacles, raise_obstacles
 
 
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
-    """The reply cache that a config names; None where nothing would be kept in it.
+    """Open the reply cache of a config; None if nothing would be kept in it.
 
-    Without one it is the run's own, which holds nothing until an agent is at work.
+    If the config has no cache, the run has its own, which is empty until an agent works.
 
     Args:
-        judges: those that will be asked; None: any model of the config may be.
+        judges: the judges to ask; None: any model of the config may be asked.
     """
     named = None if judges is None else (m for j in judges for _, m in config.get_models(j))
     models = config.models.values() if named is None else named
@@ -43,15 +43,15 @@ def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> Rep
         return None
     if config.run.cache is False:
         if config.run.executor == "batch":
-            return None  # refused: its later rounds rest on kept replies of every stage
+            return None  # refused: later rounds need the kept replies of every stage
         return RunReplies(config.run.out / "journal" / FOLDER)
     return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
 
 
 def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
-    """Raise InputError if what a config says of these judges is wrong, before anything is spent.
+    """Raise InputError for wrong settings of these judges, before anything is spent.
 
-    Neither keys nor endpoints are needed, and nothing is asked.
+    It needs no keys or endpoints and asks nothing.
     """
     judge_set = JudgeSet(config, cache=None, budget=make_budget(config), asks=False)
     for name in judges:
@@ -60,18 +60,18 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
 
 
 def list_sparing_inputs(name: JudgeName) -> tuple[str, ...]:
-    """What of `data:` may leave a judge nothing to do."""
+    """List inputs of `data:` that may leave a judge nothing to do."""
     kind = find_judge(name)
     return kind.spared_by if kind is not None else ()
 
 
 def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
-    """Raise EndpointUnusable if models of these judges lack a key; name the proxies they go by.
+    """Raise EndpointUnusable if models of these judges lack a key; report used proxies.
 
-    Nothing is checked of what is not asked from here: offline, and where workers elsewhere ask.
-    The key of a judge that may have nothing to do is missed when it is asked.
+    Offline runs and runs with other workers are not checked. For a judge that may have nothing to
+    do, a missing key is reported only when it is asked.
 
-    Raises: InputError where a decision model is to do more than label.
+    Raises: InputError if a decision model should do more than label.
     """
     names = list(judges)
     check_decisions(config, names)
@@ -88,48 +88,48 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
 
 
 def check_decisions(config: Config, judges: Iterable[JudgeName]) -> None:
-    """Raise InputError that names each judge of which a decision model cannot do what is wanted.
+    """Raise InputError with each judge that needs more than its decision model supports.
 
-    Judges that data may spare are left out. Nothing is asked.
+    Judges that inputs may make unnecessary are left out. Nothing is asked.
     """
     raise_obstacles(find_obstacles(config, judges))
 
 
 def find_obstacles(config: Config, judges: Iterable[JudgeName]) -> list[Obstacle]:
-    """What a decision model of this config cannot do, by judge; see `check_decisions`."""
+    """List unsupported features of decision models by judge; see `check_decisions`."""
     judge_set = JudgeSet(config, cache=None, budget=make_budget(config), asks=False)
     return list_obstacles(config, _list_sure(config, judges), judge_set.__getitem__)
 
 
 def _list_sure(config: Config, judges: Iterable[JudgeName]) -> list[JudgeName]:
-    """Those of the judges that are asked whatever there is of data."""
+    """List judges that are asked with any inputs."""
     return [j for j in judges if not any(getattr(config.data, n) for n in list_sparing_inputs(j))]
 
 
 def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
-    """Raise InputError if there is a limit in dollars and a price that is not known."""
+    """Raise InputError if there is a limit in dollars and an unknown price."""
     if config.run.max_cost is None:
         return
     for alias, model in (entry for judge in judges for entry in config.get_models(judge)):
         if get_price(model) is None:
             what = f"set models.{alias}.price, or use max_tokens"
-            raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
+            raise InputError(f"max_cost: the price of model {model.model!r} is unknown; {what}")
 
 
 def make_budget(config: Config) -> Budget:
-    """What the config allows to spend, all of it left."""
+    """Make the budget of a config."""
     return Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
 
 
 class JudgeSet:
-    """Opens each model once and builds each judge once, when it is first asked for by name.
+    """Opens each model once and builds each judge once, when it is first used.
 
     Args:
-        asks: False where workers elsewhere do: here neither keys nor endpoints are needed.
+        asks: False if other workers ask, so that keys and endpoints are not needed here.
 
     Attributes:
-        part: of the work that is being done, where a dry run counts each part by itself.
-        trusted: entries of `models:` that gave a judgement in this run, or before it.
+        part: the current part of the work, for a dry run that counts parts separately.
+        trusted: entries of `models:` that gave a judgement in this run or earlier.
     """
 
     part = ""
@@ -143,18 +143,18 @@ class JudgeSet:
         self._asks = asks
         self._backends: dict[str, Backend] = {}
         self._judges: dict[JudgeName, Judge] = {}
-        self._about: dict[int, dict[str, Any]] = {}  # of an identity, by the id of its judge
+        self._about: dict[int, dict[str, Any]] = {}  # hash of an identity, by id of its judge
         self._own = config.items.judge
         self.trusted: set[str] = set()
 
     def __getitem__(self, name: JudgeName) -> Any:
-        """A judge by its name in a config. Raises: InputError if its settings or file are wrong."""
+        """Return a judge by its name. Raises: InputError for wrong settings or files."""
         if name not in self._judges:
             self._judges[name] = self._build_judge(name)
         return self._judges[name]
 
     def item_judge(self, name: str) -> ItemJudge:
-        """A judge of items by its name, or by the YAML file that says what it is.
+        """Return a judge of items by name or YAML file.
 
         Raises: InputError for another name, or a broken file.
         """
@@ -165,22 +165,22 @@ class JudgeSet:
         return judge
 
     def use_file(self, path: Path) -> None:
-        """Have `item` be the judge of this YAML file."""
+        """Use the judge of this YAML file as `item`."""
         self._own = str(path)
 
     def change(self, name: JudgeName, settings: JudgeConfig) -> None:
-        """Have a judge that is not built yet made with other settings."""
+        """Change the settings of a judge that is not built yet."""
         self._config = self._config.with_judge(name, settings)
 
     def find_name(self, judge: Judge) -> JudgeName:
-        """The name of a judge of this judge_set. Raises: ValueError if it is none."""
+        """Return the name of a judge. Raises: ValueError for a judge of another set."""
         for name, built in self._judges.items():
             if built is judge:
                 return name
         raise ValueError(f"{type(judge).__name__} is not a judge of this run")
 
     def backend(self, alias: str) -> Backend:
-        """What answers for an entry of `models:`. Raises: InputError if there is none."""
+        """Return the backend of an entry of `models:`. Raises: InputError if there is none."""
         if alias not in self._backends:
             if alias != "default" and alias not in self._config.models:
                 raise InputError(f"no model {alias!r} under models:")
@@ -189,7 +189,7 @@ class JudgeSet:
         return self._backends[alias]
 
     def trust(self, aliases: Iterable[str]) -> None:
-        """These models gave judgements: what fails from now on does not end the run."""
+        """Note that these models gave judgements; later failures do not end the run."""
         self.trusted |= set(aliases)
         for alias in self.trusted & self._backends.keys():
             backend = self._backends[alias]
@@ -197,21 +197,21 @@ class JudgeSet:
                 backend.trust()
 
     def keep_replies(self) -> None:
-        """From now on keep them for this run, even where no cache does: an agent begins."""
+        """Keep replies for this run from now on, even without a cache, for an agent."""
         if isinstance(self._cache, RunReplies):
             self._cache.open()
 
     def settle_replies(self) -> None:
-        """Have those that arrived on the disk, before an outcome that rests on them."""
+        """Write arrived replies to disk, before an outcome that depends on them."""
         if self._cache is not None:
             self._cache.settle()
 
     def has_reply(self, key: bytes) -> bool:
-        """Whether the reply cache has an answer to the question of this key."""
+        """Return whether the reply cache has an answer to the question of this key."""
         return self._cache is not None and self._cache.get(key) is not None
 
     def identities(self) -> dict[str, Any]:
-        """What makes up each judge that was built: all that could change a judgement."""
+        """Return the identity of each built judge: everything that could change a judgement."""
         return {name: self._make_identity(name) for name in self._judges}
 
     def _make_identity(self, name: JudgeName) -> dict[str, Any]:
@@ -249,13 +249,13 @@ class JudgeSet:
         }
 
     def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:
-        """Short hash of these judges' identities, and of settings; names their journal."""
+        """Return a short hash of these judges' identities and settings; it names their journal."""
         parts = [[self._make_identity(name) for name in names], settings]
         text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
         return _short(text)
 
     async def aclose(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for backend in self._backends.values():
             await backend.aclose()
 
@@ -290,16 +290,16 @@ class JudgeSet:
         return make_verified(name, self._config, judge, self._verifier(name))
 
     def _first(self, name: JudgeName) -> Judge:
-        """The one judge of this name, as it is asked first."""
+        """Return the judge of this name without its verifier."""
         return self._one(name, self._config)
 
     def _verifier(self, name: JudgeName) -> Judge:
-        """The judge that looks again at its labels."""
+        """Return the verifier of a judge."""
         settings = make_verifier(self._config.judge(name))
         return self._one(name, self._config.with_judge(name, settings))
 
     def _build_member(self, name: JudgeName, member: Member) -> Judge:
-        """The member of a jury, or a stage of a cascade."""
+        """Build a member of a jury or a stage of a cascade."""
         judge = self._one(name, self._config.with_judge(name, member.settings))
         judge.replicate = member.replicate
         if member.temperature is not None and judge.backend is not None:
@@ -335,9 +335,9 @@ class JudgeSet:
         return self._explained(name, config, judge) if is_explained else judge
 
     def _explained(self, name: JudgeName, config: Config, judge: Judge) -> Judge:
-        """The judge of a decision model, with the model that explains its labels.
+        """Return the judge of a decision model with the model that explains its labels.
 
-        Raises: InputError where that is not possible.
+        Raises: InputError if that is not possible.
         """
         from .composed_judges import make_explained
 
@@ -354,10 +354,10 @@ class JudgeSet:
 def _setup(
     kind: Kind, name: JudgeName, config: Config, own: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of a judge, and what they add to its identity besides prompts, window and limit.
+    """Return options of a judge, and what they add to its identity.
 
     Args:
-        own: the YAML file of a judge of one's own.
+        own: the YAML file of a custom judge.
 
     Raises: InputError for a file that does not fit.
     """
@@ -377,9 +377,9 @@ def _setup(
 
 
 def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
-    """The judge as it says why in this config; the lexical one quotes unless the config says no.
+    """Return the judge with explanations as in this config; the lexical judge quotes by default.
 
-    Raises: InputError where it cannot.
+    Raises: InputError if the judge cannot explain.
     """
     settings, (_, model) = config.judge(name), config.get_model(name)
     evidence = settings.evidence
@@ -390,13 +390,13 @@ def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
 
 
 def _get_sampling(judge: Judge) -> dict[str, Any]:
-    """The temperature and top-p of a judge that has its own, as they are sent."""
+    """Return the temperature and top-p of a judge with its own values."""
     config = judge.backend and judge.backend.config
     return {name: getattr(config, name) for name in judge.sampling} if config else {}
 
 
 def _describe_explaining(judge: Judge) -> dict[str, Any]:
-    """What makes up a judge that says why, besides its prompt."""
+    """Return what explanations add to the identity of a judge, besides its prompt."""
     if not isinstance(judge, ItemJudge) or not judge.says_why:
         return {}
     quoted = judge.evidence.values() if judge.evidence else judge.quotes
@@ -411,7 +411,7 @@ def _describe_explaining(judge: Judge) -> dict[str, Any]:
 def _check_eta(judge: Any, config: Config) -> None:
     labels, eta = judge.correction and judge.correction.labels, config.coverage.eta
     if labels and int(labels[-1]) < eta:
-        what = f"its best label is {labels[-1]}, so that nothing would reach eta {eta}"
+        what = f"its best label is {labels[-1]}, so no label would reach eta {eta}"
         raise InputError(f"{config.judge('answerability').state}: {what}")
 
 
@@ -428,9 +428,9 @@ _OF_ITS_OWN_PROMPT = ("evidence", "reasoning", "demonstrations")
 
 
 def get_window(name: JudgeName, config: Config) -> int | None:
-    """Things in a call, by the config or a prompt file. Raises: InputError if they differ.
+    """Return the items per call, from config or prompt file. Raises: InputError if both differ.
 
-    A decision model is asked about as many as its request takes: it reads their text once.
+    A decision model gets as many items as fit its request, because it reads their text once.
     """
     window, path = config.judge(name).window, config.judge(name).prompt
     if window is None and config.get_model(name)[1].way == "decision":
@@ -443,16 +443,16 @@ def get_window(name: JudgeName, config: Config) -> int | None:
     if of_file is None:
         return window
     if window not in (None, of_file):
-        raise instrument.wrong("window", f"{of_file}, and judges.{name}.window is {window}")
+        raise instrument.wrong("window", f"{of_file}, but judges.{name}.window is {window}")
     if kind is not None and not kind.is_windowed:
-        raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
+        raise instrument.wrong("window", f"the {name} judge takes one item per call")
     return of_file
 
 
 def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, dict[str, Any]]:
-    """The judge with the words of its section, and what they add to its identity.
+    """Return the judge with the prompt of its section, and the change of its identity.
 
-    Raises: InputError for words that cannot be read, or do not fit the judge.
+    Raises: InputError for a prompt that cannot be read or does not fit the judge.
     """
     settings = config.judge(name)
     try:
@@ -465,7 +465,7 @@ def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, 
         is_own_json = reply is not None and reply.form == "json" and not reply.field
         for what in ("demonstrations",) if is_own_json else _OF_ITS_OWN_PROMPT:
             if getattr(settings, what, None):
-                why = f"goes with the judge's own prompt, which {settings.prompt} replaces"
+                why = f"belongs to the judge's own prompt, which {settings.prompt} replaces"
                 raise InputError(f"judges.{name}.{what}: {why}")
         identity = {"prompt_file": {"sha256": instrument.sha256, "fenced": False}}
         return judge.with_prompt(instrument), identity
@@ -477,13 +477,13 @@ def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, 
 def _instructions(name: JudgeName, config: Config) -> str:
     instructions = config.judge(name).instructions
     if name == "answer_writer" and config.generate.instructions is not None:
-        what = "generate.instructions says the same; take one of them"
+        what = "generate.instructions is the same setting; use one of them"
         raise InputError(f"judges.{name}.instructions: {what}")
     return (read_text(instructions) if isinstance(instructions, Path) else instructions) or ""
 
 
 def read_text(path: Path | None) -> str | None:
-    """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
+    """Read a file of instructions. Raises: InputError if it is empty or not text."""
     try:
         text = None if path is None else path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -490,7 +490,7 @@ def test_a_place_under_a_file_or_with_too_long_a_name_is_refused(tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_others_own_is_refused(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="is no folder to write in"):
+    with pytest.raises(InputError, match="is not a writable folder"):
         check_writable(tmp_path / "j.json")
 
 

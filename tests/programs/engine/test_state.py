@@ -133,7 +133,7 @@ def test_a_changed_state_is_judged_anew_and_told_in_the_manifest(run, data):
 
 
 def test_a_state_whose_labels_have_no_weight_is_refused(run):
-    with pytest.raises(InputError, match="it gives the labels no, yes, a run wants none, partial"):
+    with pytest.raises(InputError, match="gives labels no, yes, but the run needs none, partial"):
         run("support", Correction(cuts=(0.5,), labels=("no", "yes")))
 
 

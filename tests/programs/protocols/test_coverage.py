@@ -351,7 +351,7 @@ def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
     }  # fmt: skip
     path = tmp_path / "fitted.json"
     path.write_text(json.dumps(state), encoding="utf-8")
-    with pytest.raises(InputError, match="its best label is 1, so that nothing would reach eta 3"):
+    with pytest.raises(InputError, match="its best label is 1, so no label would reach eta 3"):
         judged(folder, **{"judges.answerability.state": path})
     path.write_text(
         json.dumps(state | {"correction": {"cuts": [0.5], "labels": ["0", "5"]}}), encoding="utf-8"
