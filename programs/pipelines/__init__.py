@@ -1,3 +1,3 @@
-"""Contexts found and answers written: indexes, retrieval pipelines, generation, the closed loop.
-Imports protocols and what is below, not build or scoring; run and the command line may import
+"""Find contexts and write answers: indexes, retrieval pipelines, generation, the closed loop.
+Imports protocols and folders below, not build or scoring; run and the command line may import
 it."""

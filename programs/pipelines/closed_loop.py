@@ -1,4 +1,4 @@
-"""Retrieve, generate, judge by one config: the data that pipelines make before judges read it."""
+"""Retrieve, generate and judge with one config: make the data before judging."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ CONTEXTS, GENERATED = "contexts", "generated"  # folders in the results folder
 
 
 def makes_answers(config: Config) -> bool:
-    """Whether answers are to be written from them: there is a section `generate`."""
+    """Return whether the config has a section `generate`, to write answers."""
     return config.has_pipelines and "generate" in config.model_fields_set
 
 
 def run_closed_loop(
     config: Config, budget: Budget, *, quiet: bool = True, judge_set: JudgeSet | None = None
 ) -> Config:
-    """The config with the runs of its pipelines, and answers written from them, as its data.
+    """Run the pipelines and write answers; return the config with both as its data.
 
-    The pipelines run first, into `contexts/` of the results folder; where the config has a
-    section `generate`, answers are written from their contexts, into `generated/`. Both go on
-    where they were, as the judging after them does. A topic for which a pipeline finds nothing
-    has no answer of it, and scores 0. One whose context or answer could not be made is unjudged:
-    the files say so where it would stand.
+    Pipelines run first, into `contexts/` of the results folder. If the config has a section
+    `generate`, answers are written from their contexts into `generated/`. Both continue a stopped
+    run. A topic for which a pipeline finds nothing has no answer and scores 0. If a context or
+    answer could not be made, its topic is unjudged, and the files say so.
 
     Args:
-        budget: of the whole loop, the judging included.
-        judge_set: judges that are open already; None: those of the config.
+        budget: the budget of the whole loop, including judging.
+        judge_set: judges that are already open; None: open the judges of the config.
 
-    Raises: InputError if answers are wanted and there is no section for them; if more replies of
-        rerankers are missing than may be, since judges would take the order that was kept for
-        theirs.
+    Raises: InputError if answers are needed and there is no section for them, or if more replies
+        of rerankers are missing than allowed, because the old order would be judged.
     """
     judges_answers = any(one.judges_answers for one in choose(config.program))
     if judges_answers and not (config.data.runs or makes_answers(config)):
-        raise InputError("no answers: a section generate: has them written from the contexts")
+        raise InputError("no answers: add a section generate: to write them from the contexts")
     for name in (CONTEXTS, GENERATED):
         check_no_link(config.run.out / name)
     folder = config.run.out / CONTEXTS
@@ -54,7 +52,7 @@ def run_closed_loop(
         raise InputError(f"rerankers: stopped at {manifest['limit_reached']}; {RAISE}")
     if manifest["share_missing"] > config.run.allow_missing:
         n = sum(manifest["failed"].values())
-        raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; {AGAIN}")
+        raise InputError(f"{folder}: {n:,} calls of rerankers failed; {AGAIN}")
     runs = tuple(about["file"] for about in manifest["runs"].values())
     config = config.change("data", retrieval=(*config.data.retrieval, *runs))
     if not makes_answers(config):

@@ -50,14 +50,14 @@ JUDGES: tuple[JudgeName, ...] = ("answer_writer",)
 
 @dataclass(frozen=True)
 class Contexts:
-    """What answers are written from.
+    """The contexts of answers.
 
     Attributes:
-        names: ids of passages that have a text, best first, by run of the answers and topic.
-        lost: why there is none, by run and topic, where the retrieval run did not cause that; a
-            context that is empty and not lost is one for which nothing was found.
-        unaided: run and topic of the answers to write from the question alone.
-        words: most words of an answer by topic; empty: those of the settings.
+        names: ids of passages with a text, best first, by run of answers and topic.
+        lost: (run, topic) -> why the context is missing, if the retrieval run is not the cause;
+            other empty contexts mean that nothing was found.
+        unaided: (run, topic) of answers to write from the question alone.
+        words: maximum words of an answer by topic; empty: use the settings.
     """
 
     topics: Mapping[str, Topic]
@@ -68,7 +68,7 @@ class Contexts:
     words: Mapping[str, int | None] = field(default_factory=dict)
 
     def items(self) -> Iterator[Item]:
-        """The inputs of each answer: question, ids and texts; runs and topics in order."""
+        """Yield the inputs of each answer: question, ids and texts; runs and topics in order."""
         for run_id, of_topics in self.names.items():
             for topic_id, names in of_topics.items():
                 texts = [self.passages[name].text for name in names]
@@ -76,7 +76,7 @@ class Contexts:
                 if (why := self.lost.get((run_id, topic_id))) is not None:
                     yield Item(ids, None, missing="there is no context to write from", reason=why)
                 elif topic_id in self.words and not self.words[topic_id]:
-                    what = "its Z* is empty, or missing ratings leave it open"
+                    what = "its Z* is empty, or unknown because ratings are missing"
                     yield Item(ids, None, missing=what, reason=Reason.INCOMPLETE)
                 else:
                     question = self.topics[topic_id].question
@@ -85,25 +85,25 @@ class Contexts:
                     yield Item(ids, (question, names, texts, *rest))
 
     def list_names(self, item: Item) -> Sequence[str]:
-        """The passages of one of the items."""
+        """Return the passages of an item."""
         return self.names[item.ids["run_id"]][item.ids["topic_id"]]
 
     def has_no_passages(self, item: Item) -> bool:
-        """Whether the retrieval run has no passage for it: then it has no answer either."""
+        """Return whether the retrieval run has no passage for an item, so that it has no answer."""
         return (
             item.payload is not None and not self.list_names(item) and item.payload[-1] is not True
         )
 
 
 def generate_config(config: Config) -> Config:
-    """The config with topics, passages and retrieval runs as its only data.
+    """Return the config with only topics, passages and retrieval runs as data.
 
-    Raises: InputError for one that is missing, or a folder that is not for this program.
+    Raises: InputError for missing data, or a folder of another program.
     """
     source = config.data
     for name in ("topics", "passages", "retrieval"):
         if not getattr(source, name):
-            raise InputError(f"no {name}: name a file (data.{name}, --{name})")
+            raise InputError(f"no {name}: add a file (data.{name}, --{name})")
     kept = ["topics", "passages", "retrieval"]
     if config.generate.words == "required":
         kept += ["questions", "ratings", "pool"]
@@ -114,12 +114,12 @@ def generate_config(config: Config) -> Config:
 
 
 def load_contexts(config: Config, problems: Problems) -> Contexts:
-    """The first passages of each retrieval run for each topic, up to the limit of topics.
+    """Load the first passages of each retrieval run for each topic, up to the limit of topics.
 
-    A passage without a text in the data is left out, and none moves up in its place.
+    A passage without a text is left out; no other passage replaces it.
 
-    Raises: InputError with all that is wrong with the files, for settings that the layout of the
-        answers does not allow, or a run id that cannot name a file.
+    Raises: InputError with all errors of the files, for settings that the layout of answers does
+        not allow, or for a run id that cannot name a file.
     """
     settings = config.generate
     collection = load_collection(config.data, config.run.limit, CoverageConfig(k=settings.k))
@@ -139,7 +139,9 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
                 if name in collection.passages:
                     of_topics[topic_id].append(name)
                 else:
-                    what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
+                    what = (
+                        f"{name!r}, retrieved by {retrieval_run} for topic {topic_id}, has no text"
+                    )
                     collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
             if topic_id in ranking and not ranking[topic_id]:
                 unaided.add((run_id, topic_id))
@@ -152,15 +154,15 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
 
 
 def _count_required_words(config: Config, collection: Collection) -> dict[str, int | None]:
-    """The words of the topic's Z*; None: missing ratings leave it open.
+    """Count the words of each topic's Z*; None: unknown because ratings are missing.
 
-    Raises: InputError for a passage of it without a text.
+    Raises: InputError for a passage without a text.
     """
     counts: dict[str, int | None] = {}
     for topic_id, names in find_required(config, collection.topics).items():
         if lost := [name for name in names or () if name not in collection.passages]:
             what = f"no text of {lost[0]!r}, which topic {topic_id!r} requires"
-            raise InputError(f"generate.words: {what}; add the file that has it (--passages)")
+            raise InputError(f"generate.words: {what}; add its file (--passages)")
         texts = (collection.passages[name].text for name in names or ())
         counts[topic_id] = None if names is None else sum(map(count_words, texts))
     return counts
@@ -169,7 +171,7 @@ def _count_required_words(config: Config, collection: Collection) -> dict[str, i
 def _check_limits(
     settings: GenerateConfig, topics: Mapping[str, Topic], words: Mapping[str, int | None]
 ) -> None:
-    """Raise InputError for answers that would be read back as too long for their track."""
+    """Raise InputError for limits that make answers too long for their track."""
     form = RAG_2024 if settings.layout == "rag24" else RAG_2025
     if form is RAG_2025 and any(map(is_of_2026, topics)):
         form = RAG_2026
@@ -182,23 +184,23 @@ def _check_limits(
         if most is not None and isinstance(got, int) and got > most:
             of_topic = " for the longest Z*" if words and name == "words" else ""
             raise InputError(
-                f"generate.{name}: {got}{of_topic}, wanted {most} at most ({form.name})"
+                f"generate.{name}: {got}{of_topic}, wanted at most {most} ({form.name})"
             )
 
 
 def _run_id(wanted: str | None, retrieval_run: str, *, is_one: bool) -> str:
-    """What the run of the answers is called: as was given, with several runs as a prefix."""
+    """Return the run id of answers: the given id, or with several runs the id as a prefix."""
     run_id = retrieval_run if wanted is None else wanted if is_one else f"{wanted}-{retrieval_run}"
     if run_id.split() != [run_id]:
         raise InputError(f"generate.run_id: {run_id!r}, wanted an id without white space")
     n_bytes = len(os.fsencode(f"{run_id}.jsonl.part"))
     if "/" in run_id or "\0" in run_id or run_id.startswith(".") or n_bytes > NAME_BYTES:
-        raise InputError(f"run {run_id!r} cannot name a file; name another one (generate.run_id)")
+        raise InputError(f"run {run_id!r} cannot name a file; set generate.run_id")
     return run_id
 
 
-TEAM = "nuggetjudge"  # the layout of 2025 wants one
-COUNTED = (  # of a run; a passage counts once for each context that has it
+TEAM = "nuggetjudge"  # the layout of 2025 needs one
+COUNTED = (  # counts of a run; a passage counts once for each of its contexts
     *("topics", "answers", "words", "sentences", "cited_sentences", "citations"),
     *("passages", "cited_passages"),
 )
@@ -218,10 +220,11 @@ def answer_row(
     answer: Sequence[Mapping[str, Any]],
     layout: str,
 ) -> dict[str, Any]:
-    """One line of a run in the layout of TREC RAG 2024 (`rag24`) or 2025 (`rag25`).
+    """Return a line of a run in the layout of TREC RAG 2024 (`rag24`) or 2025 (`rag25`).
 
     Args:
-        answer: `text` and `citations` of each sentence, 0-based positions in the references.
+        answer: `text` and `citations` of each sentence; citations are 0-based positions in the
+            references.
     """
     if layout == "rag25":
         whose = {"team_id": TEAM, "run_id": run_id, "type": "automatic"}
@@ -240,12 +243,12 @@ def answer_row(
 def make_failed_row(
     run_id: str, topic: Topic, references: Sequence[str], reason: Reason, layout: str
 ) -> dict[str, Any]:
-    """The line in the place of an answer that could not be made: for other tools an empty one."""
+    """Return the line for an answer that could not be made; other tools read an empty answer."""
     return {**answer_row(run_id, topic, references, [], layout), FAILED: reason}
 
 
 def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """What one answer adds to the counts of its run."""
+    """Return the counts of an answer, to add to its run."""
     cited = [index for sentence in answer for index in sentence["citations"]]
     return {
         "answers": 1,
@@ -259,7 +262,7 @@ def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]
 
 
 def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
-    """The counts of each run as rows of a table, the header first; - where nothing was made."""
+    """Return the counts of each run as table rows, header first; - without answers."""
     rows = [["run", "answers", "words each", "sentences each", "with citation", "passages cited"]]
     for run_id, n in stats["runs"].items():
         each = [_mean(n["words"], n["answers"]), _mean(n["sentences"], n["answers"])]
@@ -270,20 +273,20 @@ def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
 
 
 def answers_datasheet(manifest: Mapping[str, Any]) -> str:
-    """That of `judge generate`."""
+    """Return the datasheet of `judge generate`."""
     data = manifest["data"]
     header, *rows = statistics_table(manifest["statistics"])
     reasons = manifest["unjudged_by_reason"].items()
     missing = [f"- {n:,} answers were not made ({reason})" for reason, n in reasons]
     return datasheet(
         f"Datasheet of answers: runs {data['runs']:,}, topics {data['topics']:,}",
-        "Written by `judge generate` of nuggetjudge from what retrieval runs found.",
+        "Written by `judge generate` of nuggetjudge from the results of retrieval runs.",
         {
-            "What they were written from": sources(manifest["inputs"]),
-            "What was generated, and by what": describe_generated(manifest, _MADE),
-            "Numbers it was made with": _numbers(manifest["config"]["generate"]),
-            "What is in it": table([header, *([plain(run), *cells] for run, *cells in rows)]),
-            "What was left out, and why": [*missing, *list_excluded(manifest)] or ["Nothing."],
+            "Sources": sources(manifest["inputs"]),
+            "Generated content and models": describe_generated(manifest, _MADE),
+            "Settings": _numbers(manifest["config"]["generate"]),
+            "Content": table([header, *([plain(run), *cells] for run, *cells in rows)]),
+            "Excluded data, and why": [*missing, *list_excluded(manifest)] or ["Nothing."],
             "Known limits": _LIMITS,
         },
     )
@@ -293,9 +296,9 @@ def _numbers(numbers: Mapping[str, Any]) -> Iterator[str]:
     yield f"- passages given: the first {numbers['k']} of a topic's ranking"
     required = "as many as the topic's required passages have"
     words = required if numbers["words"] == "required" else numbers["words"]
-    yield f"- words of an answer, at most: {words}"
-    yield f"- citations of a sentence, at most: {numbers['citations']}"
-    own = "the writer's" if numbers["instructions"] is None else "of one's own"
+    yield f"- maximum words per answer: {words}"
+    yield f"- maximum citations per sentence: {numbers['citations']}"
+    own = "built-in" if numbers["instructions"] is None else "custom"
     yield f"- instructions: {own}, named by the hash of the prompts above"
 
 
@@ -313,7 +316,7 @@ def _share(part: int, n: int) -> str:
 
 MADE = make_list_type(
     make_object_type({"text": StrictStr, "citations": list[Count]})
-)  # an answer, by sentence
+)  # an answer: a list of sentences
 
 
 def generate(
@@ -325,21 +328,21 @@ def generate(
 ) -> dict[str, Any]:
     """Write the answers of each retrieval run in `config.run.out`, as `answers/<run>.jsonl`.
 
-    Each topic's answer is made from the first `generate.k` passages of its ranking, whose ids are
-    the answer's references. In the place of one that could not be made stands why (`failed`), so
-    that it is unjudged when the run is judged; it is counted, and listed in unjudged.jsonl. A topic
-    for which the retrieval run found nothing has no line: the run did not answer it.
+    Each answer is made from the first `generate.k` passages of its topic's ranking; their ids are
+    the answer's references. If an answer could not be made, its line has the reason (`failed`), so
+    that it is unjudged later; it is counted and listed in unjudged.jsonl. A topic without
+    retrieved passages has no line: the run did not answer it.
 
     Args:
-        config: of its data topics, passages and retrieval are used; models, judges, generate and
-            run; program is not.
+        config: uses `data.topics`, `data.passages`, `data.retrieval`, models, judges, generate and
+            run.
         quiet: draw no progress bar.
-        budget: shared with other programs; None: that of the config.
-        judge_set: judges that are open already; None: those of the config.
+        budget: a budget shared with other programs; None: the budget of the config.
+        judge_set: judges that are already open; None: open the judges of the config.
 
-    Returns: the manifest that was written; `statistics.runs` has the counts of each run.
-    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
-        made until then is in the folder's journal, and the same call goes on from there.
+    Returns: the manifest; `statistics.runs` has the counts of each run.
+    Raises: InputError for bad input; EndpointUnusable if no request can succeed. The folder's
+        journal keeps finished answers, and the same call continues.
     """
     config = generate_config(config)
 
@@ -348,7 +351,7 @@ def generate(
 
 
 class _Answers(Build):
-    """One stage, and a file for each run."""
+    """A build with one stage and a file for each run."""
 
     program, judges, files = PROGRAM, JUDGES, (STATISTICS, DATASHEET)
     source: Contexts
@@ -356,7 +359,7 @@ class _Answers(Build):
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Build."""
         folder = own_folder(results.folder / ANSWERS)
-        for torn in folder.glob("*.part"):  # by a kill
+        for torn in folder.glob("*.part"):  # left by a kill
             remove(torn)
         runs = await self._write_runs(results)
         data = {
@@ -369,7 +372,7 @@ class _Answers(Build):
         return {"runs": runs}, data
 
     async def _write_runs(self, results: Results) -> dict[str, dict[str, int]]:
-        """Write the answers of each run; what is in them, counted."""
+        """Write the answers of each run; return their counts."""
         contexts, writer = self.source, self.judge_set["answer_writer"]
         layout = self.config.generate.layout
 
@@ -380,7 +383,7 @@ class _Answers(Build):
             words: int | None = None,
             unaided: bool = False,
         ) -> tuple[Any, Any]:
-            """The sentences, each with the positions of the passages that it cites."""
+            """Return the sentences, each with the positions of its cited passages."""
             passages = None if unaided else dict(zip(names, texts, strict=True))
             sentences, calls = await writer.write(question, passages, words)
             return [
@@ -421,7 +424,7 @@ class _Answers(Build):
         return answers_datasheet(manifest)
 
     def names(self) -> Sequence[str]:
-        """See Build; the answers of earlier runs go."""
+        """See Build; includes answers of earlier runs, which are removed."""
         before: Sequence[str] = ()
         if (self.config.run.out / MANIFEST).is_file():
             before = read_manifest(self.config.run.out, PROGRAM)["data"]["run_ids"]
@@ -429,18 +432,18 @@ class _Answers(Build):
 
 
 def plan_generate(config: Config) -> list[Estimate]:
-    """What the answers will take, see `estimate_calls`. Raises: InputError as `generate` does."""
+    """Estimate the answers, see `estimate_calls`. Raises: InputError as `generate` does."""
     generate_config(config)
     return estimate_calls(config, lambda alone, judge_set: generate(alone, judge_set=judge_set))
 
 
 def answers_file(run_id: str) -> str:
-    """Where the answers of a run stand in the folder."""
+    """Return the path of a run's answers in the folder."""
     return f"{ANSWERS}/{run_id}.jsonl"
 
 
 def _unknown_citation(item: Item, made: Any) -> str:
-    """A citation of a passage that was not given."""
+    """Return the problem of a citation of an unknown passage; "" if there is none."""
     n = len((item.payload or ((), ()))[1])
     beyond = [index for sentence in made for index in sentence["citations"] if index >= n]
     return f"citation {beyond[0]}, wanted 0 to {n - 1}" if beyond else ""

@@ -26,11 +26,11 @@ from .segments import Segments, write_segments
 
 
 class Encoders:
-    """Opens each encoder once; vectors are kept on disk, so that nothing is encoded twice.
+    """Opens each encoder once; keeps vectors on disk, so that nothing is encoded twice.
 
     Args:
-        cache: `run.cache` of a config: a folder for the vectors; True: that of the user; False:
-            none are kept.
+        cache: `run.cache` of a config: a folder for vectors; True: the user's cache; False: keep
+            no vectors.
     """
 
     def __init__(self, cache: bool | Path) -> None:
@@ -45,7 +45,7 @@ class Encoders:
         passage_prefix: str = "",
         normalise: bool = True,
     ) -> Encoder:
-        """A sentence-transformers model. Raises: InputError if it cannot be opened."""
+        """Return a sentence-transformers model. Raises: InputError if it cannot be opened."""
         key = (model, query_prefix, passage_prefix, normalise)
         if key not in self._dense:
             encoder: Encoder = SentenceEncoder(
@@ -61,27 +61,27 @@ class Encoders:
         return self._dense[key]
 
     def of(self, step: DenseStep) -> Encoder:
-        """That of a dense step."""
+        """Return the encoder of a dense step."""
         return self.dense(step.model, step.query_prefix, step.passage_prefix, step.normalise)
 
     def sparse(self, model: str) -> SpladeEncoder:
-        """A sparse encoder of sentence-transformers. Raises: InputError as `dense`."""
+        """Return a sparse encoder of sentence-transformers. Raises: InputError as `dense`."""
         if model not in self._sparse:
             self._sparse[model] = SpladeEncoder(model)
         return self._sparse[model]
 
     def close(self) -> None:
-        """Let go of the kept vectors."""
+        """Close the files of vectors."""
         for encoder in self._dense.values():
             if isinstance(encoder, CachedEncoder):
                 encoder.close()
 
 
-PASSAGES = "passages.jsonl"  # that documents were cut into
-COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
+PASSAGES = "passages.jsonl"  # passages cut from documents
+COLLECTION = "collection.json"  # names the passages behind the indexes of a folder
 Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep
 
-# The settings of a step that its index depends on; the others are those of a search.
+# Settings that the index of a step depends on; other settings only affect searches.
 _MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
     Bm25Step: ("k1", "b"),
     DenseStep: ("model", "query_prefix", "passage_prefix", "normalise", "faiss"),
@@ -94,10 +94,10 @@ class Indexes:
     """The indexes of one collection of passages; each is opened once.
 
     Args:
-        passages: passage files; may be empty where all indexes are in `folder`.
-        folder: where `judge index` put them; None: they are made in `work` and not kept.
-        work: a folder for what is made on the way.
-        encoders: of the steps.
+        passages: passage files; may be empty if all indexes are in `folder`.
+        folder: the output of `judge index`; None: indexes are made in `work` and not kept.
+        work: a folder for temporary files.
+        encoders: the encoders of steps.
     """
 
     def __init__(
@@ -121,8 +121,8 @@ class Indexes:
             _check_collection(folder, passages)
 
     def open(self, step: Indexed) -> Retriever:
-        """What searches for a step. Raises: InputError if it cannot be made or opened."""
-        key = step.model_copy(update={"hits": 1})  # which a search says, not an index
+        """Return the searcher of a step. Raises: InputError if it cannot be made or opened."""
+        key = step.model_copy(update={"hits": 1})  # a setting of searches
         if key not in self._opened:
             self._opened[key] = self._open(step)
         return self._opened[key]
@@ -135,7 +135,7 @@ class Indexes:
         if self._folder is not None:
             return _open(step, self._folder / name, self.encoders)
         if not self._passages:
-            raise InputError("no passages: name files of them (data.passages, --passages)")
+            raise InputError("no passages: add passage files (data.passages, --passages)")
         if not (self._work / name).exists():
             self._build(step, self._work / name)
         return _open(step, self._work / name, self.encoders)
@@ -155,16 +155,17 @@ def make_indexes(
     segments: Segments | None = None,
     quiet: bool = True,
 ) -> dict[str, Any]:
-    """Make the index of each step in `folder`; one that stands there is made again.
+    """Make the index of each step in `folder`; replace existing ones.
 
     Args:
-        cache: of vectors; see Encoders.
-        segments: how documents become passages, which are then written to `passages.jsonl` there;
-            None: each is one.
+        cache: the cache of vectors; see Encoders.
+        segments: how to cut documents into passages, which are written to `passages.jsonl` there;
+            None: each document is a passage.
 
-    Returns: the number of passages, the names of the indexes, the problems of the passage files,
-        and how many `documents` and `near_duplicates` there were.
-    Raises: InputError for bad passages, a folder of other passages' indexes, or a missing extra.
+    Returns: the number of passages, the names of indexes, the problems of passage files, and the
+        numbers of `documents` and `near_duplicates`.
+    Raises: InputError for bad passages, a folder with indexes of other passages, or a missing
+        extra.
     """
     indexed = [step for step in steps if isinstance(step, Indexed)]
     if not indexed:
@@ -192,7 +193,7 @@ def make_indexes(
 def _cut(
     documents: Sequence[Path], folder: Path, how: Segments, problems: Problems
 ) -> dict[str, int]:
-    """Write the passages of documents into the folder, unless its indexes are of others."""
+    """Write the passages of documents to the folder, unless it has indexes of other passages."""
     part = folder / f".{PASSAGES}.part"
     try:
         cut = write_segments(documents, part, how, problems)
@@ -214,7 +215,7 @@ def build_index(
     *,
     quiet: bool,
 ) -> int:
-    """Make one index; the number of passages in it."""
+    """Make an index; return its number of passages."""
     for path in passages:
         if not first_line(path):
             raise InputError(f"{path}:1: the file is empty, wanted passages")
@@ -234,7 +235,7 @@ def build_index(
 
 
 def name_of_index(step: Indexed) -> str:
-    """The folder of a step's index: its kind, and a hash of the settings it is made with."""
+    """Return the folder name of a step's index: its kind and a hash of its settings."""
     settings = [getattr(step, name) for name in _MADE_WITH[type(step)]]
     digest = hashlib.sha256(orjson.dumps(settings)).hexdigest()[:8]
     return f"{step.step}-{digest}"
@@ -272,14 +273,14 @@ def _open(step: Indexed, folder: Path, encoders: Encoders) -> Retriever:
 
 
 def _open_lucene(step: LuceneStep, index: Path | str) -> Retriever:
-    """Open an index of ours by its path, or a prebuilt one by its name, given as text."""
+    """Open an index by its path, or a prebuilt index by its name, given as text."""
     from ...retrieval.lucene import Lucene
 
     return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3, rocchio=step.rocchio)
 
 
 def _holds_indexes(folder: Path) -> bool:
-    """Whether anything stands in a folder but what a making that failed leaves there."""
+    """Return whether a folder has more than the remains of a failed build."""
     if not folder.exists():
         return False
     ours = (COLLECTION, PASSAGES)
@@ -287,19 +288,21 @@ def _holds_indexes(folder: Path) -> bool:
 
 
 def _check_collection(folder: Path, passages: Sequence[Path]) -> None:
-    """Raise InputError unless the indexes of a folder are of these passages."""
+    """Raise InputError unless the indexes of a folder belong to these passages."""
     try:
         made_from = orjson.loads((folder / COLLECTION).read_bytes())["passages"]
     except (OSError, ValueError, TypeError, KeyError):
-        what = f"{COLLECTION} is missing or broken; name another folder, or make it by judge index"
-        raise InputError(f"{folder}: no folder of indexes, {what}") from None
+        what = (
+            f"{COLLECTION} is missing or broken; name another folder, or create it with judge index"
+        )
+        raise InputError(f"{folder}: not a folder of indexes, {what}") from None
     if made_from != list(map(hash_file, passages)):
         what = "the indexes there were made from other passages"
-        raise InputError(f"{folder}: {what}; make them again in another folder (judge index)")
+        raise InputError(f"{folder}: {what}; create them in another folder (judge index)")
 
 
 def _n_lines(path: Path) -> int:
-    """About how many passages a file has, for the progress bar; 0 for a compressed one."""
+    """Estimate the passages of a file, for the progress bar; 0 for a compressed file."""
     with suppress(OSError), path.open("rb") as stream:
         if is_gzip(path):
             return 0

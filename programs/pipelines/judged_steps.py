@@ -1,4 +1,4 @@
-"""The steps of a pipeline that ask a model: list-wise, set-wise, and for coverage."""
+"""The steps of a pipeline that ask a model: list-wise, set-wise and coverage."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from ..config.pipelines import CoverageStep, ListwiseStep, SetwiseStep
 from ..engine.judge_set import JudgeSet
 from ..protocols.coverage.program import question_set
 
-MENDED = "list-wise replies that were no permutation, mended"
+MENDED = "list-wise replies that were not a permutation, repaired"
 T = TypeVar("T")
 JudgedStep = ListwiseStep | SetwiseStep | CoverageStep
 
 
 class JudgedSteps:
-    """Reorders the passages of one topic by what judges say.
+    """Reorders the passages of a topic with judges.
 
-    A call without a judgement changes nothing: its window keeps the order it had, its rating adds
-    nothing. It is counted.
+    A call without a judgement is counted and changes nothing: its window keeps its order, its
+    rating adds nothing.
 
     Args:
-        questions, ratings: those that are given, by topic.
+        questions, ratings: given sub-questions and ratings, by topic.
 
     Attributes:
-        asked, failed: calls, and those of them without a judgement.
-        counts: what else a reader of the run should know.
+        asked, failed: calls, and calls without a judgement.
+        counts: further counts for the reader of a run.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class JudgedSteps:
         self.counts: Counter[str] = Counter()
 
     def take(self, step: str, counts: Counter[str]) -> None:
-        """Add what a library's reranker counted since the last time."""
-        self.asked += Counter({step: counts["windows"]})  # which leaves zeros out
+        """Add the new counts of a library's reranker."""
+        self.asked += Counter({step: counts["windows"]})  # drops zeros
         self.failed += Counter({step: counts["failed"]})
         self.counts += Counter({MENDED: counts["mended"]})
         counts.clear()
@@ -60,7 +60,7 @@ class JudgedSteps:
     async def rerank(
         self, step: JudgedStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
-        """The passages in their new order."""
+        """Return the passages in their new order."""
         if len(ranked) < 2:
             return list(ranked)
         if isinstance(step, ListwiseStep):
@@ -114,7 +114,7 @@ class JudgedSteps:
         return greedy_coverage(ranked, ratings, weight=step.weight, hits=step.hits)
 
     async def _ask_and_count(self, what: str, call: Awaitable[tuple[T, Any]]) -> T | None:
-        """Count a call of a judge; its reply without the provenance. None: the call failed."""
+        """Call a judge and count it; return the reply without provenance, or None if it failed."""
         self.asked[what] += 1
         try:
             reply, _ = await call
@@ -126,7 +126,7 @@ class JudgedSteps:
     async def _find_questions(self, step: CoverageStep, topic: Topic) -> QuestionSet | None:
         if step.questions == "given":
             if (given := self._questions.get(topic.id)) is None:
-                self.counts["topics without sub-questions, left as they were"] += 1
+                self.counts["topics without sub-questions, not reordered"] += 1
             return given
         judge: QuestionDecomposer = self._judge_set["question_decomposer"]
         reply = await self._ask_and_count("sub-questions", judge.decompose(topic.question))
@@ -135,7 +135,7 @@ class JudgedSteps:
     async def _rate_text(
         self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
     ) -> list[float | None]:
-        """A rating a question; those that are given are not asked for."""
+        """Return a rating for each question; given ratings are not asked again."""
         judge: ItemJudge = self._judge_set["answerability"]
         known: Sequence[int] = ()
         if step.questions == "given":

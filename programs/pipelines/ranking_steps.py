@@ -1,4 +1,4 @@
-"""The steps of a pipeline at work: what each makes of the rankings of all topics."""
+"""Run the steps of pipelines on the rankings of all topics."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Rankings = dict[str, Ranked]  # by topic
 
 
 class Texts(Protocol):
-    """Gives the passages that a step reads."""
+    """Provides the passages that a step reads."""
 
     def of(self, ids: set[str]) -> Mapping[str, Passage]:
         """These passages, and perhaps others. Raises: InputError if one of them has no text."""
@@ -57,7 +57,7 @@ class Texts(Protocol):
 
 
 class PassageTexts:
-    """The passages that a step reads: from the files, when they are needed."""
+    """The passages that a step reads, from files when needed."""
 
     def __init__(self, files: Sequence[Path], problems: Problems) -> None:
         self._files = files
@@ -68,7 +68,7 @@ class PassageTexts:
         """These passages, and perhaps others. Raises: InputError if one of them has no text."""
         if not ids <= self._known.keys():
             if not self._files:
-                raise InputError("a step reads passages: name files of them (--passages)")
+                raise InputError("a step reads passages: add passage files (--passages)")
             self._known = {name: each for name, each in self._known.items() if name in ids}
             for path in self._files:
                 problems = Problems()
@@ -77,17 +77,17 @@ class PassageTexts:
             self._problems.raise_errors()
             if lost := sorted(ids - self._known.keys()):
                 what = f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)"
-                raise InputError(f"{what}; add the file that has it (--passages)")
+                raise InputError(f"{what}; add its file (--passages)")
         return self._known
 
 
 class RankingSteps:
-    """Runs pipelines step by step over all topics; what two of them share is done once.
+    """Runs pipelines step by step over all topics; shared steps run once.
 
     Args:
-        judged: None where no step asks a judge.
-        required: P** of each topic; None: missing ratings leave it open.
-        texts: gives the passages; None: the files of the config do.
+        judged: None if no step asks a judge.
+        required: P** of each topic; None: unknown because ratings are missing.
+        texts: provides the passages; None: read the files of the config.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class RankingSteps:
         self.seconds: dict[str, float] = {}
 
     async def run(self, steps: Sequence[Step]) -> Rankings:
-        """The ranking of each topic that a pipeline ends with; empty where nothing was found."""
+        """Return the final ranking of each topic; empty if nothing was found."""
         rankings: list[Rankings] = []
         for n, step in enumerate(steps, 1):
             prefix = tuple(steps[:n])
@@ -127,14 +127,14 @@ class RankingSteps:
         return rankings[0]
 
     def find_failed(self, steps: Sequence[Step]) -> dict[str, Reason]:
-        """The topics for which a pipeline that has run could not do all of its steps, and why."""
+        """Return topics for which a pipeline could not run all steps, and why."""
         reasons: dict[str, Reason] = {}
         for step in steps:
             reasons |= self._lost.get(step, {})
         return reasons
 
     def cut_to_nothing(self, steps: Sequence[Step]) -> list[str]:
-        """The topics for which a pipeline that has run found passages and left none of them."""
+        """Return topics for which a pipeline found passages and kept none."""
         ends = [self._done[tuple(steps[:n])][-1] for n in range(1, len(steps) + 1)]
         return [
             topic
@@ -171,11 +171,11 @@ class RankingSteps:
         return after
 
     def _find_open(self) -> dict[str, Reason]:
-        """The topics whose required passages are not known."""
+        """Return topics whose required passages are unknown."""
         return {t: Reason.INCOMPLETE for t in self._topics if self._required[t] is None}
 
     def _sample(self, step: RandomStep, rankings: Rankings) -> Rankings:
-        """Draw passages of each topic, whichever other topics there are."""
+        """Draw passages of each topic, independent of other topics."""
         drawn = {}
         for topic, ranked in rankings.items():
             front = ranked[: step.depth]
@@ -264,7 +264,7 @@ class RankingSteps:
                         ranked = by_rank(each.passage_id for each in [*ranked, *rest])
                     reranked[topic] = ranked
                     bar.step()
-                    await asyncio.sleep(0)  # a look at Ctrl-C
+                    await asyncio.sleep(0)  # allows Ctrl-C
 
             n = self._config.run.concurrency if asks else 1
             async with task_group() as group:
@@ -311,7 +311,7 @@ class RankingSteps:
 
 @contextmanager
 def _convert_refusal(step: Step, topic: str) -> Iterator[None]:
-    """Raise what a step refuses about a topic as InputError."""
+    """Raise errors of a step on a topic as InputError."""
     try:
         yield
     except (ValueError, OverflowError) as error:
@@ -323,7 +323,7 @@ def _ids(rankings: Rankings) -> set[str]:
 
 
 def make_rankllm(config: Config, step: RankLlmStep) -> Reranker:
-    """RankLLM with the model that `judges.rankllm` names: an endpoint, or vLLM in this process."""
+    """Make RankLLM with the model of `judges.rankllm`: an endpoint, or vLLM in this process."""
     from ...retrieval.rerank.rankllm import CONTEXT_SIZE, RankLlm
 
     alias, model = config.get_model("rankllm")
@@ -334,7 +334,7 @@ def make_rankllm(config: Config, step: RankLlmStep) -> Reranker:
             model.model, first=step.first, window=window, stride=stride, context_size=size
         )
     if model.way != "http":
-        what = "asks an OpenAI-compatible endpoint or engine: vllm, and"
+        what = "needs an OpenAI-compatible endpoint or engine: vllm, but"
         raise InputError(f"rankllm {what} models.{alias} is {model.model!r}")
     check_keys([model])
     key = model.api_key()

@@ -1,4 +1,4 @@
-"""The passages that a topic requires (P**), for steps and answers that follow their number."""
+"""The passages that a topic requires (P**), for steps and answers that use their number."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..protocols.coverage.topic import CoverageData, TopicView
 
 
 def find_required(config: Config, topics: Mapping[str, Topic]) -> dict[str, tuple[str, ...] | None]:
-    """P** of each topic, in the order in which it was chosen; None: missing ratings leave it open.
+    """Return P** of each topic in order of selection; None: unknown because ratings are missing.
 
     Raises: InputError without rated sub-questions, or for a topic without them.
     """
     if config.data.questions is None or not config.data.ratings:
-        what = "rated sub-questions say which (data.questions and data.ratings)"
+        what = "add rated sub-questions (data.questions and data.ratings)"
         raise InputError(f"the required passages of a topic: {what}")
     problems = Problems()
     inputs = read_coverage_inputs(config.data, config.coverage, [], dict(topics), problems)

@@ -51,16 +51,16 @@ from .judged_steps import JudgedSteps
 from .ranking_steps import Rankings, RankingSteps
 from .required import find_required
 
-PROGRAM = "retrieve"  # what the manifest calls it
-RUN_FILES = (".run", ".trec", ".txt")  # names that are a file; others are a folder
-MANIFEST_END = ".manifest.json"  # behind the name of a run that is written alone
+PROGRAM = "retrieve"  # name in the manifest
+RUN_FILES = (".run", ".trec", ".txt")  # suffixes of files; other names are folders
+MANIFEST_END = ".manifest.json"  # suffix of the manifest of a single run
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Where each run goes, by its name, and the manifest; `gone`: runs of before that it removes.
+    """The files of runs by name, and the manifest; `gone`: earlier runs to remove.
 
-    They are replaced when all of them are written, and not before.
+    Files are replaced after all runs are written.
     """
 
     runs: Mapping[str, Path]
@@ -73,12 +73,13 @@ class RunFiles:
         lost: Mapping[str, Mapping[str, Reason]],
         manifest: Any,
     ) -> None:
-        """Write the rankings of each run, by topic, and the manifest; remove what is gone.
+        """Write the rankings of each run and the manifest; remove earlier runs.
 
         Args:
-            lost: of each run the topics whose ranking could not be made, and why.
+            lost: by run, the topics whose ranking could not be made, and why.
 
-        Raises: InputError for a path that cannot be written, ids and scores that no run can hold.
+        Raises: InputError for a path that cannot be written, or ids and scores that do not fit a
+            TREC run.
         """
         text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
         parts = {
@@ -89,7 +90,7 @@ class RunFiles:
             for name, path in self.runs.items():
                 _write_run(parts[path], name, rankings[name], lost[name])
             write_file(parts[self.manifest], text)
-            for path in (self.manifest, *self.gone):  # the manifest is of the runs before
+            for path in (self.manifest, *self.gone):  # the old manifest describes the earlier runs
                 remove(path)
             for path, part in parts.items():
                 rename(part, path)
@@ -100,17 +101,17 @@ class RunFiles:
 
 
 def run_files(out: Path, names: Iterable[str], inputs: Iterable[Path]) -> RunFiles:
-    """The files of runs: `out` itself (.run, .trec, .txt) for one, or a folder of all.
+    """Return the files of runs: `out` (.run, .trec, .txt) for one run, or a folder.
 
-    Raises: InputError for several runs and one file, a path that cannot be written, a file there
-        that is one of the inputs, and a manifest there that is of another program.
+    Raises: InputError for several runs and one file, a path that cannot be written, an input file
+        as output, and a manifest of another program.
     """
     names = list(names)
     if out.name.endswith(".gz"):
-        raise InputError(f"{out}: runs are not compressed, wanted {', '.join(RUN_FILES)}")
+        raise InputError(f"{out}: runs cannot be compressed, wanted {', '.join(RUN_FILES)}")
     if is_file := out.name.endswith(RUN_FILES):
         if len(names) > 1:
-            what = f"{len(names)} pipelines, wanted a folder to write their runs to"
+            what = f"{len(names)} pipelines, wanted a folder for their runs"
             raise InputError(f"{out}: {what}")
         runs, manifest = {names[0]: out}, out.with_name(out.name + MANIFEST_END)
     else:
@@ -123,15 +124,15 @@ def run_files(out: Path, names: Iterable[str], inputs: Iterable[Path]) -> RunFil
     changed = {path.resolve() for path in (*runs.values(), manifest, *gone)}
     for path in inputs:
         if path.resolve() in changed:
-            what = "is read by this run, which would replace or remove it"
+            what = "is an input of this run, which would replace or remove it"
             raise InputError(f"{path}: {what}; name another --out")
     return RunFiles(runs, manifest, gone)
 
 
 def _list_runs(path: Path) -> list[str]:
-    """The names of the runs that a manifest lists; none where there is no manifest.
+    """Return the names of runs in a manifest; none without a manifest.
 
-    Raises: InputError for a manifest that is not of `judge retrieve`.
+    Raises: InputError for a manifest that `judge retrieve` did not write.
     """
     if not path.exists():
         return []
@@ -140,7 +141,7 @@ def _list_runs(path: Path) -> list[str]:
     except (OSError, ValueError):
         manifest = None
     if not isinstance(manifest, dict) or manifest.get("program") != PROGRAM:
-        what = "is not of judge retrieve, which would replace it"
+        what = "was not written by judge retrieve, which would replace it"
         raise InputError(f"{path}: {what}; name another --out")
     runs = manifest.get("runs")
     return [name for name in runs if Path(name).name == name] if isinstance(runs, dict) else []
@@ -163,7 +164,7 @@ def _write_run(
         write_trec_run(path, rows)
 
 
-NOT_COUNTED = "Not counted: the calls of rankllm, which asks by itself.\n"
+NOT_COUNTED = "Not counted: calls of rankllm, which asks its model directly.\n"
 
 
 def retrieve(
@@ -174,23 +175,22 @@ def retrieve(
     judge_set: JudgeSet | None = None,
     budget: Budget | None = None,
 ) -> dict[str, Any]:
-    """Run the pipelines of a config and write a TREC run of each.
+    """Run the pipelines of a config and write a TREC run for each.
 
-    Replies of models are kept in the reply cache: started again after a kill, nothing that was
-    answered is asked again.
+    The reply cache keeps replies of models: a run that is started again asks nothing twice.
 
     Args:
-        config: `retrieve` or `pipelines`, `data`, models and judges are used.
-        out: a file for one pipeline (.run, .trec or .txt), or a folder: `<name>.run` of each.
+        config: uses `retrieve` or `pipelines`, `data`, models and judges.
+        out: a file for one pipeline (.run, .trec or .txt), or a folder for `<name>.run` files.
         quiet: draw no progress bar.
-        judge_set: the judges to ask; None: those of the config.
-        budget: shared with other programs; None: that of the config.
+        judge_set: the judges to ask; None: open the judges of the config.
+        budget: a budget shared with other programs; None: the budget of the config.
 
-    Returns: the manifest, which is written beside the file, or into the folder: settings, inputs,
-        and of each run how many topics have passages and how many were found. Where a limit was
-        reached, `limit_reached` says which: nothing is written then, and what was there stays.
-    Raises: InputError for bad input; EndpointUnusable when no request can succeed. Nothing is
-        written then either.
+    Returns: the manifest, which is written beside the file or into the folder: settings, inputs,
+        and for each run the topics with passages and the number of passages. If a limit was
+        reached, `limit_reached` names it; then no run is written, and existing files stay.
+    Raises: InputError for bad input; EndpointUnusable if no request can succeed. No run is written
+        then either.
     """
     config = config.with_steps(deep_enough)
     pipelines = read_pipelines(config)
@@ -249,7 +249,7 @@ def retrieve(
 
 
 class _Retrieved(NamedTuple):
-    """What pipelines ran with, the rankings of each, and why some could not be made."""
+    """The pipelines of a run, their rankings, and why some could not be made."""
 
     judged: JudgedSteps
     steps: RankingSteps
@@ -260,7 +260,7 @@ class _Retrieved(NamedTuple):
     def count_runs(
         self, pipelines: Mapping[str, Sequence[Step]], written: Mapping[str, Path]
     ) -> dict[str, Any]:
-        """The counts of each run, for the manifest; `written` has the file of each."""
+        """Return the counts of each run, for the manifest; `written` has their files."""
         return {
             name: _counts(
                 written.get(name),
@@ -278,7 +278,7 @@ async def _run_pipelines(
     judged: JudgedSteps,
     session: Session,
 ) -> _Retrieved:
-    """Run the pipelines one after the other; a topic without a ranking gets an empty one."""
+    """Run the pipelines one by one; a topic without a ranking gets an empty one."""
     rankings = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
     lost = {name: steps.find_failed(pipeline) for name, pipeline in pipelines.items()}
     for name, ranked in rankings.items():
@@ -287,10 +287,10 @@ async def _run_pipelines(
 
 
 def plan_retrieve(config: Config) -> list[Estimate]:
-    """What the pipelines of a config will ask of models; see `estimate_calls`.
+    """Estimate the calls of a config's pipelines; see `estimate_calls`.
 
-    Everything but the models runs, first stages included. RankLLM, which asks by itself, is left
-    out and not counted; see `asks_by_itself`.
+    Everything except models runs, also first stages. RankLLM asks its model directly, so it is not
+    run or counted; see `asks_by_itself`.
     """
     here = find_judges(read_pipelines(config))
     return estimate_calls(
@@ -299,26 +299,28 @@ def plan_retrieve(config: Config) -> list[Estimate]:
 
 
 def asks_by_itself(config: Config) -> bool:
-    """Whether a step asks a model past the judges, so that a dry run cannot count its calls."""
+    """Return whether a step asks a model directly, so that a dry run cannot count its calls."""
     return any(isinstance(step, RankLlmStep) for step in _steps(read_pipelines(config)))
 
 
 def read_pipelines(config: Config) -> dict[str, tuple[Step, ...]]:
-    """The pipelines of a config by the names of their runs. Raises: InputError if it has none."""
+    """Return the pipelines of a config by run name. Raises: InputError if there is none."""
     named: dict[str, tuple[Step, ...]] = dict(config.pipelines)
     if config.retrieve:
         name = make_name(config.retrieve)
         if name in named:
-            raise InputError(f"pipelines.{name}: has the name that retrieve: gives its run")
+            raise InputError(f"pipelines.{name}: retrieve: has the same run name; rename it")
         named[name] = config.retrieve
     pipelines: dict[str, tuple[Step, ...]] = {}
     for name, steps in named.items():
         for run_id, expanded in expand_samples(name, steps).items():
             if run_id in pipelines or (run_id != name and run_id in named):
-                raise InputError(f"pipelines.{name}: its sample {run_id} has the name of another")
+                raise InputError(
+                    f"pipelines.{name}: its sample {run_id} has the name of another run; rename it"
+                )
             pipelines[run_id] = expanded
     if not pipelines:
-        raise InputError("no pipeline: name one (--pipeline, retrieve: or pipelines:)")
+        raise InputError("no pipeline: add one (--pipeline, retrieve: or pipelines:)")
     for name in pipelines:
         if not name or name.split() != [name] or "/" in name:
             raise InputError(f"pipelines: {name!r} names a run and a file, wanted no space or /")
@@ -326,7 +328,7 @@ def read_pipelines(config: Config) -> dict[str, tuple[Step, ...]]:
 
 
 def find_judges(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
-    """The judges that pipelines may ask."""
+    """Return the judges that pipelines may ask."""
     judges: dict[JudgeName, None] = {}
     for step in _steps(pipelines):
         if isinstance(step, ListwiseStep):
@@ -342,7 +344,7 @@ def find_judges(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
 
 def _topics(config: Config, problems: Problems) -> dict[str, Topic]:
     if config.data.topics is None:
-        raise InputError("no topics: name a file of them (data.topics, --topics)")
+        raise InputError("no topics: add a file (data.topics, --topics)")
     topics = read_topics(config.data.topics, problems)
     problems.raise_errors()
     for topic_id in topics:
@@ -354,14 +356,14 @@ def _topics(config: Config, problems: Problems) -> dict[str, Topic]:
 def _questions_and_ratings(
     config: Config, pipelines: Mapping[str, Sequence[Step]], problems: Problems
 ) -> tuple[dict[str, QuestionSet], Ratings]:
-    """The sub-questions and ratings that the data has. Raises: InputError if a step lacks them."""
+    """Read sub-questions and ratings. Raises: InputError if a step lacks them."""
     if config.data.questions is None:
         if config.data.ratings:
-            what = "the questions that they rate are not given; name them (data.questions)"
+            what = "their questions are missing; add them (data.questions)"
             raise InputError(f"{config.data.ratings[0]}: {what}")
         for step in _steps(pipelines):
             if isinstance(step, CoverageStep) and step.questions == "given":
-                what = "name the given sub-questions (data.questions)"
+                what = "add the given sub-questions (data.questions)"
                 raise InputError(f"coverage: no questions; {what}")
         return {}, {}
     questions = read_question_sets(config.data.questions, problems)
@@ -373,7 +375,7 @@ def _questions_and_ratings(
 
 
 def _needs_required(pipelines: Mapping[str, Sequence[Step]]) -> bool:
-    """Whether a step needs the required passages of each topic."""
+    """Return whether a step needs the required passages of each topic."""
     return any(
         isinstance(step, OracleStep) or (isinstance(step, CutStep) and step.required)
         for step in _steps(pipelines)
@@ -410,9 +412,9 @@ def _counts(
 
 
 def _shallow(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, int]:
-    """How many passages reach steps that would leave more."""
+    """Return notes on steps that get fewer passages than they would keep."""
     return {
-        f"passages a topic, at most, reach {step.step} {step.hits} of {name}": n
+        f"passages per topic, at most, reach {step.step} {step.hits} of {name}": n
         for name, steps in pipelines.items()
         for step, n in too_shallow(steps)
     }

@@ -1,4 +1,4 @@
-"""What agents search in a run: its passages, by a pipeline of retrieval steps."""
+"""The searches of agents: the passages of a run, with a pipeline of retrieval steps."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from ..config.sections import Config
 from .indexing import Encoders, Indexed, Indexes
 from .ranking_steps import RankingSteps
 
-_QUERY = "query"  # the one topic of a search
-_CACHED = 1024  # passages; items of one topic look at the same few
+_QUERY = "query"  # the only topic of a search
+_CACHED = 1024  # passages; items of one topic read the same few
 
 
 class IndexedPassages:
-    """Passages of files, each read again from its file when it is wanted; the latest are cached.
+    """Passages of files, read from their files when needed; the latest are cached.
 
     Args:
-        paths: passage files. Raises: InputError with all that is wrong in them.
+        paths: passage files. Raises: InputError with all their errors.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -47,11 +47,11 @@ class IndexedPassages:
         self._held = lru_cache(maxsize=_CACHED)(partial(_passage, self._lines))
 
     def get(self, passage_id: str) -> Passage | None:
-        """A passage; None: there is none, or it has no text."""
+        """Return a passage; None if it is missing or has no text."""
         return self._held(passage_id)
 
     def of(self, ids: set[str]) -> Mapping[str, Passage]:
-        """See PassageTexts. Raises: InputError if one is not there."""
+        """See PassageTexts. Raises: InputError if one is missing."""
         passages = {name: passage for name in ids if (passage := self.get(name)) is not None}
         if lost := sorted(ids - passages.keys()):
             raise InputError(f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)")
@@ -64,21 +64,21 @@ def _passage(lines: LineIndex, passage_id: str) -> Passage | None:
 
 
 class PipelineCorpus:
-    """A Corpus of agents: the passages of a config, searched by steps that ask no model.
+    """A Corpus of agents: the passages of a config, searched with steps that ask no model.
 
-    Indexes are opened, or made, with the first search, while the requests of other items go on. A
-    copy in another process (a worker's) opens its own.
+    Indexes are opened or made with the first search, while requests of other items continue. A
+    copy in another process (a worker's) opens its own indexes.
 
     Args:
-        config: `data.passages`, `data.index` and `run.cache` are used.
-        steps: of a `SearchPipeline`.
+        config: uses `data.passages`, `data.index` and `run.cache`.
+        steps: the steps of a `SearchPipeline`.
 
-    Raises: InputError where there are no passages.
+    Raises: InputError without passages.
     """
 
     def __init__(self, config: Config, steps: Sequence[AnyStep]) -> None:
         if not config.data.passages:
-            what = "an agent searches passages: name files of them"
+            what = "an agent searches passages: add passage files"
             raise InputError(f"{what} (data.passages, --passages)")
         self._config = config
         self._steps = deep_enough(steps)

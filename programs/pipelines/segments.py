@@ -1,4 +1,4 @@
-"""Documents as passages: windows of sentences, without documents that are nearly the same."""
+"""Cut documents into passages: windows of sentences, without near-duplicate documents."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from ...records.writing import NewFile
 from ...retrieval.corpus import stream_passages
 
 SHINGLE = 9  # words: arXiv:2411.09607, section 2
-_HASHES = 128  # of a MinHash; its estimate of a similarity of .8 is off by .035 (one SD)
-_HIGHEST = 0.9  # threshold of the hashes, which need two bands
+_HASHES = (
+    128  # hashes of a MinHash; its estimate of a similarity of .8 has a standard deviation of .035
+)
+_HIGHEST = 0.9  # lowest threshold of the hashes, which need two bands
 _SEED = 1
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class Segments:
-    """How documents become passages.
+    """How to cut documents into passages.
 
     Attributes:
-        window, stride: sentences of a passage, and from the start of one to the next; None: a
+        window, stride: sentences per passage, and sentences from one start to the next; None: a
             document is one passage.
-        near_duplicates: the estimated Jaccard similarity, in (0, 1], of the 9-word shingles of two
-            documents from which on the later one is left out; None: all stay.
+        near_duplicates: the estimated Jaccard similarity, in (0, 1], of 9-word shingles from which
+            the later of two documents is left out; None: keep all.
     """
 
     window: int | None = None
@@ -42,7 +44,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class Segmented:
-    """How many documents were read, left out as near-duplicates, and how many passages written."""
+    """Numbers of documents, of near-duplicates left out, and of written passages."""
 
     n_documents: int
     n_near_duplicates: int
@@ -50,14 +52,14 @@ class Segmented:
 
 
 def read_window(text: str) -> tuple[int, int]:
-    """The window and stride that `--segments` says. Raises: InputError.
+    """Read window and stride from `--segments`. Raises: InputError.
 
     >>> read_window("10,5")
     (10, 5)
     """
     numbers = [int(part) for part in text.split(",") if part.strip().isdecimal()]
     if len(numbers) != 2 or not 1 <= numbers[1] <= numbers[0]:
-        what = "wanted sentences of a window and from one to the next, such as 10,5"
+        what = "wanted sentences per window and sentences to the next window, such as 10,5"
         raise InputError(f"--segments {text}: {what}")
     return numbers[0], numbers[1]
 
@@ -65,7 +67,7 @@ def read_window(text: str) -> tuple[int, int]:
 def write_segments(
     documents: Sequence[Path], out: Path, how: Segments, problems: Problems
 ) -> Segmented:
-    """Write the passages of documents to a JSONL file, as `judge retrieve --passages` reads them.
+    """Write the passages of documents to a JSONL file for `judge retrieve --passages`.
 
     A passage is `DOCUMENT#0`, `DOCUMENT#1` ... with the title of its document.
 
@@ -88,7 +90,7 @@ def write_segments(
 
 
 def cut_document(document: Passage, window: int | None, stride: int | None) -> Iterator[Passage]:
-    """The windows of a document's sentences; the last one ends with the document.
+    """Return the windows of a document's sentences; the last one ends with the document.
 
     >>> text = "One. Two. Three. Four."
     >>> [each.text for each in cut_document(Passage(id="d", text=text), 3, 2)]
@@ -107,14 +109,16 @@ def cut_document(document: Passage, window: int | None, stride: int | None) -> I
 
 
 class _Kept:
-    """The documents so far of which none is nearly another: MinHash and locality-sensitive hashing.
+    """The documents kept so far, without near-duplicates: MinHash and locality-sensitive hashing.
 
     The hashes find candidates; a candidate counts if the estimate reaches the threshold.
     """
 
     def __init__(self, threshold: float) -> None:
         if not 0 < threshold <= 1:
-            raise InputError(f"--near-duplicates {threshold:g}: wanted above 0, and at most 1")
+            raise InputError(
+                f"--near-duplicates {threshold:g}: wanted a value above 0 and at most 1"
+            )
         try:
             from datasketch import MinHash, MinHashLSH
         except ImportError:
@@ -123,12 +127,14 @@ class _Kept:
         self._threshold = threshold
         self._make = MinHash
         how: dict[str, Any] = {"threshold": min(threshold, _HIGHEST), "num_perm": _HASHES}
-        self._index: Any = MinHashLSH(**how, weights=(0.1, 0.9))  # misses few, which are compared
+        self._index: Any = MinHashLSH(
+            **how, weights=(0.1, 0.9)
+        )  # finds almost all candidates, which are then compared
         self._sketches: list[Any] = []
         self.n_near = 0
 
     def has_near(self, text: str) -> bool:
-        """Whether an earlier document is nearly the same; else this one is kept."""
+        """Return whether an earlier document is nearly the same; otherwise keep this one."""
         sketch = self._make(num_perm=_HASHES, seed=_SEED)
         sketch.update_batch([each.encode() for each in _shingles(text)])
         near = (self._sketches[number] for number in self._index.query(sketch))
@@ -141,7 +147,7 @@ class _Kept:
 
 
 def _shingles(text: str) -> set[str]:
-    """Each run of nine words; of fewer words the one there is."""
+    """Return all sequences of nine words; a shorter text is one sequence."""
     words = _WORD.findall(text.lower())
     n = max(1, len(words) - SHINGLE + 1)
     return {" ".join(words[start : start + SHINGLE]) for start in range(n)}

@@ -1,4 +1,4 @@
-"""Scores of stored judgements, corrected with human labels of a part of the items."""
+"""Scores of stored judgements, corrected with human labels of some items."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .corrected_measure import (
 from .human_labels import human_labels, is_of_cascade
 from .score import score_path
 
-# Standard errors between the judge's scores of labelled and of all items that no draw explains.
+# A larger gap (in standard errors) between labelled and all items is not due to a random draw.
 _TOO_FAR = 4.0
 
 
@@ -43,30 +43,31 @@ def correct_scores(
 ) -> CorrectedScores:
     """Correct the scores of judged items with human labels of some of them.
 
-    The labels must be a random draw of each topic's items, or of each answer's items. One lam is
-    tuned for a measure over all its runs: with few labels a run's own would follow chance.
+    The labels must be a random sample of each topic's items, or of each answer's items. One lam
+    is tuned for a measure over all runs: with few labels, a lam per run would be too noisy.
 
     Args:
         path: an assignments, support, relevance or label file, or a results folder.
-        labels: human labels in any layout; of a folder, judgements of their kind are corrected.
+        labels: human labels in any layout; in a folder, judgements of their kind are corrected.
         where: read only labels whose fields have one of these values.
         topics: file of the topics that every run must answer, as for `score_path`.
-        measures: those to correct; empty: all.
-        against: the run that others are compared with; None: the best by the judge's own score,
-            which the labels have no part in.
-        half_width: also say how many labels an interval of this half-width takes.
-        level: of all intervals, in (0, 1).
-        ignore_others: leave out labels of topics or items that were not judged.
-        regroup: puts others in the place of the runs, such as slices; there are no plain rows then.
+        measures: the measures to correct; empty: all.
+        against: the run to compare the others with; None: the best by the judge's own score,
+            which does not depend on the labels.
+        half_width: also estimate how many labels an interval of this half-width needs.
+        level: the level of all intervals, in (0, 1).
+        ignore_others: ignore labels of topics or items that were not judged.
+        regroup: replaces the runs, for example by slices; then there are no plain rows.
         how: the columns, labels and missing values of a table of human labels.
 
-    Raises: InputError if nothing can be corrected: too few labels or topics, one label only,
-        labels that the judge does not give, of items that it was not given, or two of one item.
+    Raises: InputError if nothing can be corrected: too few labels or topics, only one label
+        value, labels that the judge does not give, labels of unknown items, or two labels of
+        one item.
     """
     if not 0 < level < 1:
         raise InputError(f"--level {level}: wanted between 0 and 1")
     if half_width is not None and not half_width > 0:
-        raise InputError(f"--half-width {half_width}: wanted above 0")
+        raise InputError(f"--half-width {half_width}: wanted a value above 0")
     in_parts = is_of_cascade(labels, where or {}, how)
     items, human = human_labels(
         path,
@@ -103,7 +104,7 @@ def correct_scores(
             name, more = of_measure.measure.name, "higher" if found.gap > 0 else "lower"
             what = f"the judge scores labelled items {more} in {name} than all"
             what += f", by {abs(found.gap):.1f}"
-            what += " standard errors: were they drawn at random?"
+            what += " standard errors: is the sample random?"
             problems.keep(labels, 1, "labels_not_random", what)
         scores += found.scores
         if found.pooled is not None and any(score.reason for score in found.scores):
@@ -125,7 +126,7 @@ def _check_numbers(items: JudgedItems, human: Sequence[str | None], labels: Path
 
 
 def _check_parts(items: JudgedItems, human: Sequence[str | None], labels: Path) -> None:
-    """Raise InputError unless each topic has labels of what was judged, and of what was not."""
+    """Raise InputError unless each topic has labels of judged and of unjudged items."""
     n_labels: dict[tuple[bool, str], int] = {}
     for topic, is_first, label, human_label in zip(
         items.topics, items.is_first, items.labels, human, strict=True
@@ -147,7 +148,7 @@ def _choose_measures(
     problems: Problems,
     labels: Path,
 ) -> list[Measure]:
-    """The measures asked for; those of all citations only where labels of later ones say more."""
+    """Choose the measures; those of all citations need labels of later citations."""
     known = [measure.name for measure in items.measures]
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"--measure {unknown[0]}: wanted one of {', '.join(known)}")
@@ -165,7 +166,7 @@ def _choose_measures(
 
 
 def _why_none(scores: Sequence[CorrectedScore]) -> str | None:
-    """Why no run's score can be corrected, by its measure with the most labels."""
+    """Return why no run's score can be corrected, from its measure with the most labels."""
     best: dict[str, CorrectedScore] = {}
     for score in scores:
         if score.run_id not in best or score.n_labels > best[score.run_id].n_labels:
@@ -183,7 +184,7 @@ def _why_none(scores: Sequence[CorrectedScore]) -> str | None:
 
 
 def later_citations(items: JudgedItems, human: Sequence[str | None]) -> dict[str, bool]:
-    """The topics with second citations of a sentence, and whether one of these has a label."""
+    """Return topics with second citations of a sentence, and whether one has a label."""
     has_label: dict[str, bool] = {}
     for topic, is_first, label in zip(items.topics, items.is_first, human, strict=True):
         if not is_first:

@@ -1,4 +1,4 @@
-"""One measure corrected with human labels: its scores by run, and their differences."""
+"""Correct one measure with human labels: scores by run, and their differences."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ from ..protocols.judged_items import ALL, Floats, JudgedItems, Measure
 
 @dataclass(frozen=True)
 class Figure:
-    """A score or a difference, with an interval for each of two questions.
+    """A score or a difference with two intervals.
 
-    `like_these`: how far another sample of such topics could give another score. `of_these`:
-    where human labels of every item of these topics would come out. Bounds are None where
-    labels are too few for that question.
+    `like_these`: for another sample of topics like these. `of_these`: for human labels of every
+    item of these topics. Bounds are None if there are too few labels.
     """
 
     value: float
@@ -57,17 +56,17 @@ class Figure:
 
 @dataclass(frozen=True)
 class CorrectedScore:
-    """One measure of one run: by the judge, corrected, and by the human labels alone.
+    """One measure of one run: by the judge, corrected, and by human labels alone.
 
-    Where `reason` says why a score has no correction, `corrected` and the fields after it are
-    None. `lam`, `rho` and `label_saving` belong to the measure, over all its runs. `plug_in` is
-    the judge's score freed of the error rates that the labels of all runs together show.
+    If a score has no correction, `reason` says why, and `corrected` and later fields are None.
+    `lam`, `rho` and `label_saving` belong to the measure over all runs. `plug_in` is the judge's
+    score, corrected with its error rates on the labels of all runs.
     """
 
     run_id: str
     measure: str
-    judged: float | None  # as `judge score` gives it, from labels
-    expected: float | None  # the same from probabilities; None: there are none
+    judged: float | None  # from labels, as in `judge score`
+    expected: float | None  # from probabilities; None: no probabilities
     n_items: int
     n_unjudged: int
     n_labels: int
@@ -114,10 +113,10 @@ class CorrectedDifference:
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """What `correct_scores` found; `plain` holds the score rows without correction.
+    """The result of `correct_scores`; `plain` has the score rows without correction.
 
-    `pooled` has a row for each measure in which some run has too few labels of its own: the mean
-    of all runs' scores, corrected with the labels of all runs.
+    `pooled` has a row for each measure with too few labels for some run: the mean of all runs'
+    scores, corrected with the labels of all runs.
     """
 
     plain: list[ScoreRow] = field(repr=False)
@@ -130,10 +129,10 @@ class CorrectedScores:
 
 @dataclass(frozen=True)
 class Measured:
-    """The scores of all runs in one measure, and their differences from one run.
+    """The scores of all runs in one measure, and their differences to one run.
 
-    `pooled` is the mean score of the runs; None: there is one run. `gap`, in standard errors, is
-    how much higher the judge scores labelled items than all items.
+    `pooled` is the mean score of the runs; None: only one run. `gap`, in standard errors, is how
+    much higher the judge scores labelled items than all items.
     """
 
     scores: list[CorrectedScore]
@@ -147,27 +146,27 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Labelled:
-    """A measure's items that weigh in it, of all runs, with the labels by people.
+    """The items of all runs with weight in a measure, and their human labels.
 
-    A stratum is a topic; where later citations count it is the first, or the later, citations
-    of a topic; of a cascade what it kept, or what it left. Labels are taken to be a random draw
-    of a stratum's items.
+    A stratum is a topic; the first or the later citations of a topic, if later citations count;
+    or, for a cascade, the kept or the other items of a topic. Labels are assumed to be a random
+    sample of a stratum's items.
     """
 
     measure: Measure
     run_ids: list[str]  # (n_runs,) sorted
     runs: Ints  # (n,) index of the item's run in run_ids
     has_probabilities: bool
-    judged: Floats  # (n,) by probabilities where there are some; nan = not judged
+    judged: Floats  # (n,) from probabilities if available; nan = not judged
     judged_level: Ints  # (n,) index of the judge's label among the gains; -1 = not judged
-    human_level: Ints  # (n,) of the human label; -1 = not labelled
+    human_level: Ints  # (n,) index of the human label; -1 = not labelled
     weights: Floats  # (n,)
     topics: Ints  # (n,) index of the topic in measure.topics
     strata: Ints  # (n,)
 
     @cached_property
     def levels(self) -> Floats:
-        """(k,) the gains that labels have in this measure, ascending."""
+        """(k,) gains of labels in this measure, ascending."""
         return np.unique(list(self.measure.gains.values()))
 
     @cached_property
@@ -176,9 +175,9 @@ class Labelled:
         return self.human_level >= 0
 
     def is_drawn_from_all(self) -> bool:
-        """Whether the labels spread over the runs as a random draw of all items does.
+        """Whether the labels are spread over runs like a random sample of all items.
 
-        By the chi-squared test; a draw of all items fails it once in 1,000 times.
+        Chi-squared test; a random sample fails it once in 1,000 times.
         """
         n_items = np.bincount(self.runs, minlength=len(self.run_ids))
         n_labels = np.bincount(self.runs[self.is_labelled], minlength=len(self.run_ids))
@@ -186,15 +185,15 @@ class Labelled:
         return not n_labels.any() or bool(chisquare(n_labels, expected).pvalue >= _BY_CHANCE)
 
     def pool(self) -> Labelled:
-        """The items of all runs as those of one, whose score is the mean of their scores."""
+        """Return the items of all runs as one run, whose score is the mean of their scores."""
         weights = self.weights / len(self.run_ids)
         return replace(self, run_ids=[ALL], runs=np.zeros_like(self.runs), weights=weights)
 
     def sample(self, run_id: str) -> Sample:
-        """The run's items. One that was not judged earns what the judged ones do on average.
+        """Return the run's items; an unjudged item gets the mean gain of judged items.
 
-        Where each of the run's strata holds 2 labels of its own, they stand for the run alone;
-        else the labels of all runs' items say how large a share of a stratum was labelled.
+        If each of the run's strata has 2 labels, only these labels are used. Otherwise the labels
+        of all runs give the labelled share of a stratum.
         """
         of_run = self._of(run_id)
         is_judged = of_run & ~np.isnan(self.judged)
@@ -225,7 +224,7 @@ class Labelled:
 
     @cached_property
     def rates(self) -> ErrorRates:
-        """The judge's errors over all runs, each label counted as the items that it stands for."""
+        """Return the judge's error rates over all runs; labels are weighted by their items."""
         on = self.is_labelled & (self.judged_level >= 0)
         drawn = np.bincount(self.strata[on], minlength=int(self.strata.max(initial=0)) + 1)
         size = np.bincount(self.strata, minlength=len(drawn))
@@ -234,7 +233,7 @@ class Labelled:
         return count_error_rates(*pairs, self.weights[on] / share, len(self.levels))
 
     def plug_in(self, run_id: str) -> float | None:
-        """The run's score without those errors; None: the judge hardly distinguishes labels."""
+        """Return the run's score without these errors; None if labels are not separable."""
         of_run = self._of(run_id)
         on = of_run & (self.judged_level >= 0)
         if not on.any():
@@ -244,13 +243,13 @@ class Labelled:
         return None if shares is None else float(shares @ self.levels * self.weights[of_run].sum())
 
     def n_unjudged(self, run_id: str) -> int:
-        """Items of the run that the judge did not judge."""
+        """Return the number of the run's unjudged items."""
         return int(np.isnan(self.judged[self._of(run_id)]).sum())
 
     def score_by_judge(self, run_id: str, *, expected: bool = False) -> float | None:
-        """The run's score by the judge, as a mean over topics; None: nothing was judged.
+        """Return the run's score by the judge, a mean over topics; None: nothing was judged.
 
-        By its labels or, `expected`, by its probabilities. What was not judged is left out.
+        From its labels or, with `expected`, from its probabilities. Unjudged items are left out.
         """
         of_run = self._of(run_id)
         level, n_topics = self.judged_level[of_run], len(self.measure.topics)
@@ -270,7 +269,7 @@ class Labelled:
         )
 
     def _of(self, run_id: str) -> NDArray[np.bool_]:
-        """(n,) whether the item is of this run."""
+        """Return (n,) whether the item belongs to this run."""
         mask: NDArray[np.bool_] = self.runs == self.run_ids.index(run_id)
         return mask
 
@@ -278,11 +277,11 @@ class Labelled:
 def find_labelled(
     items: JudgedItems, human: Sequence[str | None], measure: Measure, *, in_parts: bool = False
 ) -> Labelled:
-    """The items of a measure with their labels.
+    """Return the items of a measure with their labels.
 
     Args:
         human: (n_items,), None = not labelled.
-        in_parts: what was judged and what was not are strata of their own.
+        in_parts: judged and unjudged items are separate strata.
     """
     on = measure.weights > 0
     levels = np.unique(list(measure.gains.values()))
@@ -310,19 +309,19 @@ def find_labelled(
     )
 
 
-# In simulations the intervals cover what they promise from about 20 labels of a score on; with
-# 10, those of these topics fell to 88%. Below 5 topics Student's t makes an interval useless.
+# In simulations the intervals reach their level from about 20 labels of a score on; with 10, the
+# coverage of these topics fell to 88%. Below 5 topics, Student's t makes an interval useless.
 MIN_LABELS = 20
 MIN_TOPICS = 5
 _BY_CHANCE = 0.001
 _NOT_OF_ALL = "the labels are not a random draw from the items of all runs"
-# Fewer labels than this on either side of a score's middle make an interval doubtful.
+# With fewer labels on either side of a score's middle, an interval is doubtful.
 _FEW = 5
 
 
 @dataclass(frozen=True)
 class Correction:
-    """What is wanted of every measure."""
+    """The options of a correction, for every measure."""
 
     means: Mapping[tuple[str, str], float | None]  # (run, measure) -> score without correction
     against: str | None
@@ -402,7 +401,7 @@ class Correction:
         return self.means[key] if key in self.means else data.score_by_judge(run)
 
     def _count_needed(self, estimated: Estimate) -> LabelsNeeded | None:
-        """Labels for the wanted half-width, never fewer than a score is corrected with."""
+        """Return the labels needed for the half-width, at least the minimum for a correction."""
         if self.half_width is None:
             return None
         needed = labels_needed(estimated, self.half_width, level=self.level)
@@ -416,7 +415,7 @@ class Correction:
         )
 
     def _figure(self, estimated: Estimate, *, is_share: bool) -> Figure:
-        """With both intervals, cut to the range, which loses no interval its truth."""
+        """Return an estimate with both intervals, cut to the possible range."""
         like = interval_like_these(estimated, level=self.level)
         if estimated.n_labelled_topics < MIN_TOPICS:
             like = Interval(estimated.value, None, None, like.n_topics, self.level)
@@ -430,7 +429,7 @@ class Correction:
         if len(estimates) < 2 or (self.against is not None and self.against not in estimates):
             return []
         judged = {run: self._score_by_judge(data, run) for run in sorted(estimates)}
-        # Chosen without the labels: the best corrected value is in part the luckiest draw.
+        # Chosen without the labels: the best corrected value is partly luck.
         best = self.against or max(judged, key=lambda run: _or_least(judged[run]))
         compared = []
         for run in sorted(judged.keys() - {best}):
@@ -454,7 +453,7 @@ class Correction:
 
 
 def find_reason(sample: Sample) -> str | None:
-    """Why a run's score cannot be corrected."""
+    """Return why a run's score cannot be corrected."""
     on = sample.is_labelled
     n_topics = len(set(sample.topics[on]))
     drawn, pool = sample.stratum_labels, sample.stratum_items
@@ -468,7 +467,7 @@ def find_reason(sample: Sample) -> str | None:
     if n_topics < MIN_TOPICS and not ((drawn >= 2) | (drawn == pool)).all():
         return f"labels of {n_topics} topics, wanted {MIN_TOPICS} or more"
     if not on.all() and np.ptp(sample.human[on]) == 0:
-        return f"by people, all {sample.n_labels} labelled items earn the same"
+        return f"by human labels, all {sample.n_labels} labelled items have the same gain"
     return None
 
 
@@ -483,12 +482,12 @@ def _warnings(sample: Sample, corrected: Figure, plug_in: float | None) -> list[
         half = (interval.high - interval.low) / 2
         if abs(plug_in - corrected.value) > half + 1e-9:
             what = f"the error rates of all runs together give {plug_in:.3f}"
-            warnings.append(f"{what}: this run's errors may be of another kind")
+            warnings.append(f"{what}: this run may have other error rates")
     return warnings
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that are there; None: there are none."""
+    """Return the mean of the values that exist; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 

@@ -1,4 +1,4 @@
-"""The items of a judged file joined to human labels, which are refused where they do not fit."""
+"""Join the items of a judged file with human labels; refuse labels that do not fit."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ..protocols.table import programs
 def read_items(
     path: Path, kind: str, problems: Problems, topics: Path | None = None
 ) -> JudgedItems:
-    """The items of a judged file, or of the file of this kind in a results folder.
+    """Read the items of a judged file, or of the file of this kind in a results folder.
 
     Args:
-        kind: of the labels that are to be joined.
+        kind: the kind of the human labels.
         topics: file of the topics that every run must answer, as for `score_path`.
 
     Raises: InputError if the file is broken, of another kind, or has no topics.
@@ -56,14 +56,14 @@ def _labels(
     wanted: Sequence[str] | None,
     scale: Sequence[str] | None = None,
 ) -> JudgedItems:
-    """Labels of any items: each counts the same in its topic, and in its run where it has one.
+    """Read labels of items; all items of a topic (and run, if any) have the same weight.
 
-    Where nothing says which label is better, the measures are the labels' shares.
+    If the order of labels is unknown, the measures are the shares of labels.
     """
     file = read_labels(path, problems, scale=scale)
     problems.raise_errors()
     if "topic_id" not in file.key_names:
-        raise InputError(f"{path}: its labels have no topic_id, and intervals go by topic")
+        raise InputError(f"{path}: its labels have no topic_id; add one, intervals need topics")
     at = file.key_names.index("topic_id")
     run_at = file.key_names.index("run_id") if "run_id" in file.key_names else None
     cells: dict[Cell, str | None] = {**file.cells}
@@ -79,18 +79,18 @@ def _labels(
         gains = scale_gains(file.scale)
     else:
         gains = label_shares(file.scale)
-        what = f"nothing says which of {', '.join(file.scale)} is better: no mean gain, only shares"
+        what = f"the order of {', '.join(file.scale)} is unknown: no mean gain, only shares"
         problems.skip(path, 1, "no_order", what)
     rows = [(c, run_of[c], label, file.probabilities.get(c)) for c, label in cells.items()]
     counted = sorted({cell[at] for cell in cells}) if wanted is None else wanted
     return equal_items(rows, file.kind, file.scale, file.key_names, gains, counted)
 
 
-# What chose a row of a sheet of `judge next`, and what it says of a random draw.
+# How a row of a sheet of `judge next` was chosen, and whether that is random.
 CHOSEN_BY = "chosen_by"
 RANDOM = "random"
-CASCADE = "cascade"  # all that a cascade left to people, or a random draw of it
-# Below this the counts of labels are too small to wonder at one that people never gave.
+CASCADE = "cascade"  # everything that a cascade left to people, or a random sample of it
+# With fewer labels, a label that people never gave may be chance.
 _MANY = 50
 
 
@@ -105,22 +105,20 @@ def human_labels(
     in_parts: bool = False,
     how: TableOptions | None = None,
 ) -> tuple[JudgedItems, list[str | None]]:
-    """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
+    """Return the judged items of `path` and, for each, its label in `labels`; None: no label.
 
-    Labels of runs that were not judged, and of citations beyond those that were, are left out
-    and mentioned. So are those rows of a sheet of `judge next` that are not drawn at random, unless
-    `where` names `chosen_by`; those of `judge next --kept` are with `in_parts`, see
-    `is_of_cascade`. Run names with and without a team prefix (`team.run`) are matched
-    where that is unambiguous.
+    Labels of runs or citations that were not judged are left out and listed. So are rows of a
+    sheet of `judge next` that were not drawn at random, unless `where` names `chosen_by`; with
+    `in_parts`, rows of `judge next --kept` count, see `is_of_cascade`. Run names with and without
+    a team prefix (`team.run`) are matched if unambiguous.
 
     Args:
-        ignore_others: leave out, and mention, labels of topics or items that were not judged.
-        in_parts: what was judged, and what was not, are drawn each by itself.
+        ignore_others: leave out and list labels of topics or items that were not judged.
+        in_parts: judged and unjudged items were sampled separately.
         how: the columns, labels and missing values of the labels' table.
 
-    Raises: InputError if there is no label yet, or if the labels are of other things, topics or
-        items, have values that the judge does not give, are all the same, or name one cell
-        twice with two labels.
+    Raises: InputError if there is no label yet; if labels belong to other items or topics, have
+        values that the judge does not give, or are all the same; or if one item has two labels.
     """
     drawn = (RANDOM, CASCADE) if in_parts else (RANDOM,)
     where = _random_alone(labels, where, problems, drawn, how)
@@ -144,7 +142,7 @@ def _random_alone(
     drawn: Sequence[str],
     how: TableOptions | None,
 ) -> Mapping[str, Sequence[str]]:
-    """`where`, narrowed to the drawn rows if the file has labels that were chosen otherwise."""
+    """Return `where`, limited to random rows if the file has rows that were chosen otherwise."""
     if CHOSEN_BY in where or not is_table(labels, how):
         return where
     lines = label_lines(labels, Problems(), where, how)
@@ -153,11 +151,9 @@ def _random_alone(
     by = Counter(str(line.row.get(CHOSEN_BY) or "not said") for line in others)
     if not others or all(line.row.get(CHOSEN_BY) is None for line in rows):
         return where
-    what = f"{len(others)} of {len(rows)} labels are no random draw ({CHOSEN_BY} "
+    what = f"{len(others)} of {len(rows)} labels are not a random sample ({CHOSEN_BY} "
     what += ", ".join(f"{shorten(name)}: {n}" for name, n in sorted(by.items()))
-    what += (
-        f"): only those with {CHOSEN_BY}={' or '.join(drawn)} correct scores; --where takes others"
-    )
+    what += f"): only labels with {CHOSEN_BY}={' or '.join(drawn)} are used; --where selects others"
     problems.skip(labels, others[0].number, "not_random", what)
     there = {str(line.row.get(CHOSEN_BY)) for line in rows}
     return {**where, CHOSEN_BY: [name for name in drawn if name in there] or list(drawn)}
@@ -166,9 +162,9 @@ def _random_alone(
 def is_of_cascade(
     labels: Path, where: Mapping[str, Sequence[str]], how: TableOptions | None = None
 ) -> bool:
-    """Whether labels are of a sheet of `judge next --kept`.
+    """Return whether labels come from a sheet of `judge next --kept`.
 
-    Its rows are random draws of two parts of each topic: of what was judged, and of what was not.
+    Its rows are random samples of two parts of each topic: of judged and of unjudged items.
     """
     if CASCADE not in where.get(CHOSEN_BY, [CASCADE]) or not is_table(labels, how):
         return False
@@ -190,7 +186,7 @@ def _with_judged_runs(
             others[cell[at]] += 1
     if others:
         what = f"{others.total()} labels of {len(others)} runs that were not judged"
-        problems.skip(labels, 1, "other_runs", f"{what}, as {shorten(min(others))!r}")
+        problems.skip(labels, 1, "other_runs", f"{what}, such as {shorten(min(others))!r}")
     return of_judged
 
 
@@ -205,7 +201,7 @@ def _check_labels(
         what = (
             f"all {len(cells)} labels are {next(iter(counts))!r}" if counts else "no label is left"
         )
-        raise InputError(f"{labels}: {what}, wanted two values at least")
+        raise InputError(f"{labels}: {what}, wanted at least two values")
     judged = Counter(label for label in items.labels if label is not None)
     for label in items.scale:
         if judged[label] >= _MANY and not counts[label] and len(cells) >= _MANY:
@@ -222,9 +218,9 @@ def _of_items(
     problems: Problems,
     ignore_others: bool,
 ) -> dict[Cell, str]:
-    """The labels of judged items.
+    """Return the labels of judged items.
 
-    Those of citations beyond the judged ones are left out; of other topics or items refused, or
+    Labels of unjudged citations are left out. Labels of other topics or items are refused, or
     left out too.
     """
     at = items.key_names.index("topic_id")
@@ -239,17 +235,17 @@ def _of_items(
     notes = {}
     if other_topics:
         what = f"{len(other_topics)} labels are of {len(set(other_topics))} topics that are not"
-        what += f" judged in {path}, as {shorten(min(other_topics))!r}"
+        what += f" judged in {path}, such as {shorten(min(other_topics))!r}"
         notes["other_topics"] = what + nearest(min(other_topics), sorted(topics))
     if others:
         what = f"{len(others)} labels are of items that are not in {path}"
-        notes["other_items"] = f"{what}, as {shorten(' '.join(min(others)))!r}"
+        notes["other_items"] = f"{what}, such as {shorten(' '.join(min(others)))!r}"
     if notes and not ignore_others:
         what = next(iter(notes.values()))
-        raise InputError(f"{labels}: {what}; --ignore-other-labels leaves such labels out")
+        raise InputError(f"{labels}: {what}; to ignore such labels, add --ignore-other-labels")
     if later:
         what = f"{len(later)} labels of citations that were not judged"
-        notes["other_citations"] = f"{what}, as {' '.join(min(later))}"
+        notes["other_citations"] = f"{what}, such as {' '.join(min(later))}"
     for kind, what in notes.items():
         problems.skip(labels, 1, kind, what)
     return {c: label for c, label in cells.items() if c in judged and c[at] in topics}

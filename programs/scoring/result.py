@@ -1,4 +1,4 @@
-"""A results folder as Python reads it: scores, judgements, and what judges quoted."""
+"""A results folder in Python: scores, judgements and quotes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """A results folder. Everything is read when it is asked for.
+    """A results folder; its files are read when they are needed.
 
-    Raises: InputError if the folder is not one.
+    Raises: InputError if the folder is not a results folder.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -44,7 +44,7 @@ class Result:
         return Rows(rows)
 
     def score(self, run_id: str, measure: str, topic_id: str = "all") -> float | None:
-        """One value. Raises: KeyError if there is no such row, with the nearest name."""
+        """Return one value. Raises: KeyError for an unknown name, with the nearest name."""
         wanted = (run_id, topic_id, measure)
         for row in self.scores:
             if (row.run_id, row.topic_id, row.measure) == wanted:
@@ -59,45 +59,45 @@ class Result:
 
     @property
     def judgements(self) -> RowsByName[dict[str, Any]]:
-        """The rows of each judgement file that there is, by its name."""
+        """The rows of each judgement file, by file name."""
         files = dict.fromkeys(name for program in programs() for name in program.files)
         names = [name for name in files if (self.folder / name).is_file()]
         return RowsByName({n.removesuffix(".jsonl"): Rows(self._rows(n)) for n in names})
 
     @property
     def unjudged(self) -> Rows[dict[str, Any]]:
-        """What did not arrive, with its reason and raw reply."""
+        """Missing judgements, with reasons and raw replies."""
         return Rows(self._rows("unjudged.jsonl"))
 
     @property
     def judged_by(self) -> list[str]:
-        """Who answered, as endpoints call their models; `lexical` is word overlap."""
+        """Models that answered, as endpoints name them; `lexical` is word overlap."""
         return list(self.manifest.get("answered_by", ()))
 
     @property
     def cost(self) -> float | None:
-        """Dollars of all starts that wrote into the folder; None: a price is not known."""
+        """Dollars of all starts that wrote into the folder; None: a price is unknown."""
         return cost_in_all(read_spending(self.folder))
 
     @property
     def seconds(self) -> float | None:
-        """How long the last start took; None: the folder does not say."""
+        """Seconds of the last start; None: unknown."""
         seconds: float | None = self.manifest.get("this_time", {}).get("seconds")
         return seconds
 
     @property
     def n_judged(self) -> int:
-        """Judgements that arrived."""
+        """Number of judgements."""
         return sum(self.manifest["judged"].values())
 
     @property
     def n_unjudged(self) -> int:
-        """Judgements that did not."""
+        """Number of missing judgements."""
         return sum(self.manifest["unjudged"].values())
 
     @property
     def missing_points(self) -> list[str]:
-        """What no topic has, such as `nuggets`, so that a program has no scores."""
+        """Reference items that no topic has, such as `nuggets`, so that a task has no scores."""
         topics, notes = set(self.manifest["data"]["topic_ids"]), self.manifest
         names = (program.without for program in choose(notes["config"]["program"]))
         empty = (name for name in names if name and topics and topics <= set(notes.get(name, ())))
@@ -105,7 +105,7 @@ class Result:
 
     @property
     def is_complete(self) -> bool:
-        """Whether what is missing is within what the config allows, and each program has scores."""
+        """Whether missing judgements are within the config's limit and each task has scores."""
         if self.missing_points:
             return False
         allowed: float = self.manifest["config"]["run"]["allow_missing"]
@@ -113,7 +113,7 @@ class Result:
         return is_enough and not self.manifest["limit_reached"]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The score rows as a DataFrame, columns as in scores.jsonl; needs pandas."""
+        """Return the score rows as a DataFrame with columns as in scores.jsonl; needs pandas."""
         import pandas
 
         return pandas.DataFrame([row.model_dump() for row in self.scores])
@@ -126,14 +126,14 @@ class Result:
 
 
 def find_first_quoted(folder: Path) -> list[tuple[str, Judgement]]:
-    """The first judgement with quoted words of each task of a results folder that has any."""
+    """Yield the first judgement with a quote for each task of a results folder."""
     names = read_manifest(folder)["config"]["program"]
     found = ((one.name, next(find_quoted_judgements(folder, one), None)) for one in choose(names))
     return [(name, judgement) for name, judgement in found if judgement is not None]
 
 
 def find_quoted_judgements(folder: Path, program: Program) -> Iterator[Judgement]:
-    """All that a program judged for whose label words of the judged text are given."""
+    """Yield the judgements of a task with quotes."""
     problems = Problems()
     files = TopicFiles(Folder(folder, problems).file, problems)
     for topic in files.topics(program.judged):

@@ -1,4 +1,4 @@
-"""Scores and counts of labels from stored judgements, without a model."""
+"""Compute scores and counts of labels from stored judgements, without a model."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ..protocols.table import choose, programs
 def score_path(
     path: Path, problems: Problems, *, topics: Path | None = None, where: Where | None = None
 ) -> list[ScoreRow]:
-    """Score rows of a file of judgements or of a results folder.
+    """Compute the score rows of a file of judgements or a results folder.
 
     Args:
         path: nugget assignments (nuggetizer's layout), support labels (RAGDoll's layout or ours),
-            or a folder that `judge run` wrote. Where a judge gave probabilities of its labels,
-            each measure is there a second time as `MEASURE_expected`, taken from those.
-        topics: file of the topics that every run must answer; else, for a folder the topics of
-            its run, for a file those that any run in it answers.
-        where: of a file, only rows whose top-level fields have one of these values; the topics are
-            then those that any run answers in such a row.
+            or a folder that `judge run` wrote. If a judge gave probabilities of its labels, each
+            measure also appears as `MEASURE_expected`, computed from probabilities.
+        topics: file of the topics that every run must answer; default: for a folder the topics of
+            its run, for a file the topics that any run answers.
+        where: for a file: read only rows whose top-level fields have one of these values; the
+            topics are then those that any run answers in these rows.
 
-    Raises: InputError if the file is broken or holds no judgements, for `where` with a folder, and
-        for a field or value of it that no row has.
+    Raises: InputError if the file is broken or has no judgements, for `where` with a folder, and
+        for a field or value that no row has.
     """
     check_where(path, where)
     wanted = list(read_topics(topics, problems)) if topics is not None else None
@@ -45,44 +45,44 @@ def score_path(
     problems.raise_errors()
     rows = list(board.rows())
     if where and not rows:
-        raise InputError(f"{path}: no row has all that --where asks for")
+        raise InputError(f"{path}: no row matches all of --where")
     return rows
 
 
 def check_where(path: Path, where: Where | None) -> None:
-    """Raise InputError where rows of a results folder are to be chosen: its topics are fixed."""
+    """Raise InputError for `where` with a results folder, whose topics are fixed."""
     if where and path.is_dir():
-        what = "--where chooses rows of a file, and not of a results folder"
+        what = "--where selects rows of a file, not of a results folder"
         files = ", ".join(one.judged for one in programs() if one.is_scored_alone)
         raise InputError(f"{path}: {what}; name the file in it ({files})")
 
 
 def find_tasks(folder: Folder) -> list[Program]:
-    """The programs whose judgements are there. Raises: InputError if there are none."""
+    """Return the tasks with judgements in a folder. Raises: InputError if there are none."""
     if not folder.path.is_dir():
         kind = file_kind(folder.path)
         present = [one for one in programs() if one.is_scored_alone and one.file_kind == kind]
         if not present:
-            what = f"holds {kind}, wanted nugget assignments or support labels"
+            what = f"contains {kind}, wanted nugget assignments or support labels"
             raise InputError(f"{folder.path}: {what}")
         return present
     present = [one for one in choose(folder.programs) if folder.file(one.judged) is not None]
     if not present:
-        raise InputError(f"{folder.path}: has none of the files that a run leaves")
+        raise InputError(f"{folder.path}: has no file of a run")
     return present
 
 
-NO_VALUE = "-"  # of a row that lacks the field
+NO_VALUE = "-"  # value of rows without the field
 
 
 @dataclass
 class LabelCounts:
-    """Labels of the rows that have one value in a field; `value` None: of all rows.
+    """Counts of labels of rows with one value in a field; `value` None: all rows.
 
     Attributes:
-        of: what is labelled: nuggets, citations, or the first citation of each sentence.
-        labels: label, the best first -> how often it was given; `n` is their sum.
-        n_unjudged: how many have none.
+        of: the labelled items: nuggets, citations, or the first citation of each sentence.
+        labels: label -> count, best label first; `n` is their sum.
+        n_unjudged: number of items without a label.
         topics, runs: ids of the answers with a label.
     """
 
@@ -99,7 +99,7 @@ class LabelCounts:
         return sum(self.labels.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON, with topics and runs counted."""
+        """Return the fields for JSON, with counts of topics and runs."""
         fields = asdict(self)
         counted = {f"n_{name}": len(fields.pop(name)) for name in ("topics", "runs")}
         return {**fields, "n": self.n, **counted}
@@ -110,24 +110,23 @@ def label_counts(
 ) -> list[LabelCounts]:
     """Count the labels of a file of judgements.
 
-    Two citations of a sentence to one passage are two here, as in the file. The counts of first
+    Two citations of a sentence to one passage count twice, as in the file. The counts of first
     citations by condition are those of Table 2 of arXiv:2504.15205.
 
     Args:
-        by: the field of the rows by whose values labels are counted.
-        where: only rows whose top-level fields have one of these values.
+        by: the field whose values group the labels.
+        where: read only rows whose top-level fields have one of these values.
 
-    Returns: what is labelled after each other, and of each the values in the order of the file, all
-        rows last.
+    Returns: for each kind of item, the values in file order, all rows last.
     Raises: InputError if the file is broken or of another kind, or no row has this field.
     """
     check_where(path, where)
     if path.is_dir():
         files = "assignments.jsonl or support.jsonl"
-        raise InputError(f"{path}: a results folder, wanted a file of judgements, as its {files}")
+        raise InputError(f"{path}: a results folder, wanted a file in it, such as {files}")
     kind = kind_of_rows(name := file_kind(path))
     if kind is None or kind.read is None:
-        raise InputError(f"{path}: holds {name}, wanted judgements, as a results folder has them")
+        raise InputError(f"{path}: contains {name}, wanted judgements, as in a results folder")
     counts: dict[str, dict[str | None, LabelCounts]] = {}
     fields = Choice({by: ()})
     seen: set[Cell] = set()  # sentences

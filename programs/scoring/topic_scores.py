@@ -1,4 +1,4 @@
-"""Scores of runs by topic, from whatever holds some, and those of several sources side by side."""
+"""Scores of runs by topic from folders and files, and from several sources side by side."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .result import Result
 
 @dataclass(frozen=True)
 class TopicScores:
-    """Scores by topic of the runs of one source.
+    """Scores by topic of the runs of a source.
 
-    `values[measure][run]` maps topics to a score, None: not judged. `topics[measure]` are those
-    on which the measure means something; a run without a value there did not answer, and has 0.
-    `rows[measure][run]` maps topics, and "all" for the mean, to what was read, of oracles too.
-    `by_own_topics` are measures of which a program says so, see `is_of_answered`.
+    `values[measure][run]` maps topics to a score; None: not judged. `topics[measure]` are the
+    topics on which the measure is defined; a run without a value there did not answer and has 0.
+    `rows[measure][run]` maps topics, and "all" for the mean, to the rows, also for oracles.
+    `by_own_topics` are measures of answered topics, see `is_of_answered`.
     """
 
     values: Mapping[str, Mapping[str, Mapping[str, float | None]]]
@@ -36,18 +36,18 @@ class TopicScores:
     by_own_topics: Collection[str] = ()
 
     def is_of_answered(self, measure: str) -> bool:
-        """Whether a run that did not answer a topic has no value there, and not 0."""
+        """Return whether an unanswered topic has no value in this measure, instead of 0."""
         return measure in self.by_own_topics or is_of_answered(measure)
 
 
 def topic_scores(path: Path, problems: Problems) -> TopicScores:
-    """The scores by topic of a results folder, a file of judgements or a file of scores.
+    """Read the scores by topic of a results folder, a file of judgements or a file of scores.
 
-    Topics count as in `judge score`: those of the folder's run, else those that any run in the
-    file has; without topics on which the measure is 0/0 for every run. The oracles of coverage
-    are not runs.
+    Topics count as in `judge score`: the topics of the folder's run, or else those of any run in
+    the file, without topics on which the measure is 0/0 for every run. The oracles of coverage do
+    not count as runs.
 
-    Raises: InputError if the file is of another kind, or holds no scores by topic.
+    Raises: InputError if the file has another kind or no scores by topic.
     """
     topics: list[str] | None = None
     ran: list[Program] = []
@@ -63,7 +63,7 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         rows = score_path(path, problems)
     scores = scores_by_topic(rows, folder, topics, ran)
     if not scores.values:
-        raise InputError(f"{path}: no scores by topic in it, which the tests need")
+        raise InputError(f"{path}: has no scores by topic, which the tests need")
     return scores
 
 
@@ -73,12 +73,12 @@ def scores_by_topic(
     topics: Sequence[str] | None,
     ran: Sequence[Program] = (),
 ) -> TopicScores:
-    """The scores by topic among these rows; of rows without topics there are none.
+    """Return the scores by topic in these rows.
 
     Args:
-        folder: what the rows are of.
-        topics: those that every run had to answer; None: those that any run has.
-        ran: programs of the folder, which know the topics on which a measure means nothing.
+        folder: the results of the rows.
+        topics: the topics that every run must answer; None: topics of any run.
+        ran: tasks of the folder, which know topics on which a measure is undefined.
     """
     by_measure: dict[str, list[ScoreRow]] = {}
     for row in rows:
@@ -115,9 +115,9 @@ def scores_by_topic(
 
 
 def merge_sources(sources: Sequence[Path], scores: Sequence[TopicScores]) -> TopicScores:
-    """All runs together, on the measures and topics that all sources have.
+    """Join the runs of all sources on common measures and topics.
 
-    A run that several sources have is named `run@source`.
+    A run in several sources is named `run@source`.
     """
     if len(scores) == 1:
         return scores[0]
@@ -138,15 +138,15 @@ def merge_sources(sources: Sequence[Path], scores: Sequence[TopicScores]) -> Top
         topics[measure] = [t for t in scores[0].topics[measure] if all(t in of for of in others)]
     if not values or not any(topics.values()):
         all_of_them = " and ".join(map(str, sources))
-        raise InputError(f"{all_of_them}: no measure of one topic in common")
+        raise InputError(f"{all_of_them}: no common measure and topic")
     by_own = {measure for one in scores for measure in one.by_own_topics}
     return TopicScores(values, topics, rows, by_own)
 
 
 def run_names(sources: Sequence[Path], scores: Sequence[TopicScores]) -> list[dict[str, str]]:
-    """By source, what its runs are called beside those of the others: `run@source` or their name.
+    """Return by source the names of its runs: `run@source` if another source has the run too.
 
-    So are the oracles of several sources.
+    The same holds for oracles.
     """
     twice = {*runs_in_both(scores), *(ORACLES if len(scores) > 1 else ())}
     tails = list(map(stem, sources))
@@ -159,14 +159,14 @@ def run_names(sources: Sequence[Path], scores: Sequence[TopicScores]) -> list[di
 
 
 def runs_in_both(scores: Sequence[TopicScores]) -> set[str]:
-    """Names of runs that more than one of the sources has."""
+    """Return names of runs in more than one source."""
     runs = [{run for by_run in one.values.values() for run in by_run} for one in scores]
     counts = Counter(run for of_source in runs for run in of_source)
     return {run for run, n in counts.items() if n > 1}
 
 
 def note_other_instruments(sources: Sequence[Path], problems: Problems) -> None:
-    """Say so where sources were not measured like the first: then judges differ, not only runs."""
+    """List sources that were measured differently from the first: not only the runs differ."""
     one = sources[0]
     for other in sources[1:]:
         if one.is_dir() and other.is_dir():
@@ -176,7 +176,7 @@ def note_other_instruments(sources: Sequence[Path], problems: Problems) -> None:
 def _note_other_instrument(one: Path, other: Path, problems: Problems) -> None:
     manifests = [Result(path).manifest for path in (one, other)]
     if manifests[0].get("judges") != manifests[1].get("judges"):
-        what = f"was judged by another judge than {one}; the runs may differ by that alone"
+        what = f"was judged by another judge than {one}, which may explain all differences"
         problems.keep(other, 0, "other_judge", what)
     banks = [path / "nuggets.jsonl" for path in (one, other)]
     if all(path.is_file() for path in banks):
@@ -191,11 +191,11 @@ def _note_other_instrument(one: Path, other: Path, problems: Problems) -> None:
 
 
 def _with_topics(path: Path, rows: Sequence[ScoreRow], problems: Problems) -> list[ScoreRow]:
-    """The rows of the runs that have scores by topic; a mean alone says nothing about topics."""
+    """Return rows of runs with scores by topic; a mean alone is not enough."""
     problems.raise_errors()
     known = {(row.run_id, row.measure) for row in rows if row.topic_id != "all"}
     measures = {measure for _, measure in known}
     left = sorted({(r.run_id, r.measure) for r in rows if r.measure in measures} - known)
     for run, measure in left:
-        problems.skip(path, 0, "no_topics", f"run {run!r} has {measure} of no topic; left out")
+        problems.skip(path, 0, "no_topics", f"run {run!r} has no {measure} by topic")
     return [row for row in rows if (row.run_id, row.measure) in known]

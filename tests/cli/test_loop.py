@@ -39,7 +39,7 @@ def test_bounds_of_means_pass_or_fail_by_run(judge, judged):
 
 def test_the_verdict_comes_first_and_no_line_is_wider_than_the_window(judge, judged):
     for arguments, first in (
-        (("--min", "support_precision=0.5"), "passed: 3 of 3 checks hold."),
+        (("--min", "support_precision=0.5"), "passed: 3 of 3 checks."),
         (
             ("--min", "one:support_precision=0.51"),
             "failed: support_precision of one is .500, wanted at least .51.",

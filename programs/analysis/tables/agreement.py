@@ -40,7 +40,7 @@ _COEFFICIENTS = {
     "pearson": "Pearson",
     **{f"tau_top_{k}": f"tau-b, top {k}" for k in (5, 10, 15, 20)},
 }
-_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all items"}
+_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
 
 _HIDDEN = "--all shows the other coefficients"
 

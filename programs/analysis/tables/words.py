@@ -1,6 +1,6 @@
-"""Which words a verdict uses for which numbers. docs/reference/verdicts.md lists them.
+"""The words of verdicts for numbers; docs/reference/verdicts.md lists them.
 
-A difference is called one where its interval leaves out 0.
+A difference is significant if its interval excludes 0.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ TAU_WORDS = (
     (0.50, "partly as"),
     (-1.00, "differently than"),
 )
-# Is the order of runs sure? Every run differs significantly from the next, some pairs do, none.
+# Is the order of runs certain? All neighbours differ significantly, some pairs do, none does.
 ORDER_WORDS = ("Yes", "Only in part", "No")
-WEAK_KAPPA = 0.40  # agreement up to this, at most fair, is a warning
-FEW_SCORED_TOPICS = 10  # fewer topics of a report: intervals are a rough guide
-FEW_TOPICS = 5  # fewer tested topics: intervals are a rough guide
-FEW_AUDITED_TOPICS = 20  # fewer topics: no significant change of order says little
+WEAK_KAPPA = 0.40  # agreement up to this (fair) causes a warning
+FEW_SCORED_TOPICS = 10  # with fewer topics in a report, intervals are a rough guide
+FEW_TOPICS = 5  # with fewer tested topics, intervals are a rough guide
+FEW_AUDITED_TOPICS = 20  # with fewer topics, "no significant change of order" says little
 MAX_TOGETHER = 0.3  # correlation of errors above which Dawid and Skene's model does not fit
 
 Row = Mapping[str, Any]
@@ -44,7 +44,7 @@ _FIGURES = {
 
 
 def choose_kappa_word(kappa: float) -> str:
-    """How strong an agreement is.
+    """Return an adverb for the strength of an agreement.
 
     >>> choose_kappa_word(0.45), choose_kappa_word(0.604)
     ('moderately', 'moderately')
@@ -53,7 +53,7 @@ def choose_kappa_word(kappa: float) -> str:
 
 
 def choose_tau_word(tau: float) -> str:
-    """How alike two orders are, before `people do` or the like.
+    """Return words for the similarity of two orders, to put before `people do`.
 
     >>> choose_tau_word(0.85), choose_tau_word(-0.2)
     ('much as', 'differently than')
@@ -62,7 +62,7 @@ def choose_tau_word(tau: float) -> str:
 
 
 def choose_order_word(differing: Sequence[bool], neighbours: Sequence[bool]) -> str:
-    """Whether the order of runs is sure, by which pairs, and which neighbours, differ.
+    """Return whether the order of runs is certain, from which pairs and neighbours differ.
 
     >>> choose_order_word([True, True, False], [True, False]), choose_order_word([False], [False])
     ('Only in part', 'No')
@@ -74,7 +74,7 @@ def choose_order_word(differing: Sequence[bool], neighbours: Sequence[bool]) -> 
 
 
 def name_figure(name: str) -> str:
-    """What a measure of agreement is called.
+    """Return the name of a measure of agreement.
 
     >>> name_figure("linear"), name_figure("kappa"), name_figure("one_vs_rest:full")
     ('linear kappa', 'kappa', 'kappa of full or not')
@@ -84,7 +84,7 @@ def name_figure(name: str) -> str:
 
 
 def compare_with_zero(row: Row | None) -> int:
-    """1 or -1 where the interval of a row lies above or below 0; 0 where it does not, or is none.
+    """Return 1 or -1 if the interval of a row is above or below 0; else 0.
 
     >>> compare_with_zero({"value": 0.2, "low": 0.1, "high": 0.3}), compare_with_zero(None)
     (1, 0)
@@ -95,7 +95,7 @@ def compare_with_zero(row: Row | None) -> int:
 
 
 def write_estimate(row: Row, *, signed: bool = False) -> str:
-    """A value and its interval, for a sentence.
+    """Format a value and its interval for a sentence.
 
     >>> write_estimate({"value": 0.452, "low": 0.41, "high": 0.49})
     '.45 [.41, .49]'
@@ -107,7 +107,7 @@ def write_estimate(row: Row, *, signed: bool = False) -> str:
 
 
 def write_share(row: Row, n: int, what: str) -> str:
-    """So many of how many, with the interval of the share.
+    """Format a share as counts, with its interval.
 
     >>> write_share({"value": 0.5, "low": 0.28, "high": 0.78}, 26, "items")
     '13 of 26 items (.50 [.28, .78])'
@@ -116,14 +116,14 @@ def write_share(row: Row, n: int, what: str) -> str:
 
 
 def get_interval(row: Row | None) -> tuple[float, float] | None:
-    """The interval of a row as a cell of a table."""
+    """Return the interval of a row for a table cell."""
     if row is None or row.get("low") is None or row.get("high") is None:
         return None
     return row["low"], row["high"]
 
 
 def join_words(words: Iterable[str], last: str = "and") -> str:
-    """A list in a sentence.
+    """Join a list for a sentence.
 
     >>> join_words(["a", "b", "c"]), join_words(["a", "b"], "or")
     ('a, b and c', 'a or b')
@@ -133,7 +133,7 @@ def join_words(words: Iterable[str], last: str = "and") -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """A number of things.
+    """Format a count with its noun.
 
     >>> count(1, "topic"), count(1200, "item")
     ('1 topic', '1,200 items')
@@ -142,7 +142,7 @@ def count(n: int, noun: str) -> str:
 
 
 def name_level(level: float) -> str:
-    """The head of a column of intervals.
+    """Return the head of a column of intervals.
 
     >>> name_level(0.95)
     '95% interval'

@@ -202,12 +202,12 @@ ERRORS = {  # the files, the command, and what it says
     "qrels as topics": (
         {"q.qrels": "1 0 d1 2\n1 0 d2 0\n", "r.jsonl": ANSWER},
         "run support --topics q.qrels --runs r.jsonl --out out",
-        "--topics q.qrels: holds relevance grades (qrels); name it with --qrels",
+        "--topics q.qrels: contains relevance grades (qrels); name it with --qrels",
     ),
     "topics as passages": (
         {"t.tsv": "1\twhy is it so\n", "r.jsonl": ANSWER},
         "run support --topics t.tsv --runs r.jsonl --passages t.tsv --out out",
-        "--passages t.tsv: holds topics; name it with --topics",
+        "--passages t.tsv: contains topics; name it with --topics",
     ),
 }  # fmt: skip
 

@@ -100,7 +100,9 @@ def test_labels_that_do_not_fit_end_with_2_and_print_nothing(judge, files):
     )
     ran = judge("score", "judged.jsonl", "--labels", "few.csv")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("judge: few.csv: all 1 labels are 'support', wanted two values")
+    assert ran.err.startswith(
+        "judge: few.csv: all 1 labels are 'support', wanted at least two values"
+    )
     ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--where", "round")
     assert (ran.code, ran.out) == (2, "")
     assert "wanted FIELD=VALUE" in ran.err

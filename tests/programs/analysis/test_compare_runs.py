@@ -216,7 +216,7 @@ def test_what_cannot_be_compared_says_what_there_is(three, tmp_path):
     with pytest.raises(InputError, match="no scores by topic"):
         compare(means, None, Problems())
     elsewhere = scores(tmp_path / "z.jsonl", {"z": {"t9": 0.5}})
-    with pytest.raises(InputError, match="no measure of one topic in common"):
+    with pytest.raises(InputError, match="no common measure and topic"):
         compare(three, elsewhere, Problems())
     with pytest.raises(InputError, match="wanted runs or judges"):
         compare(three, None, Problems(), way="files")

@@ -95,7 +95,7 @@ def test_a_reranking_that_could_not_be_made_stops_the_loop_before_an_answer_is_w
     with MockServer(answers) as server:
         server.faults = lambda index, body: Status(500) if asks_for_an_order(body) else None
         more = {"pipelines": {"one": "bm25 2, listwise"}, "models.default": of_server(server)}
-        with pytest.raises(InputError, match="contexts: 2 calls of rerankers gave nothing"):
+        with pytest.raises(InputError, match="contexts: 2 calls of rerankers failed"):
             judge_collection(config_of(folder, **more))
         assert len(server.requests) == 2
         assert not (folder / "out/generated").exists()

@@ -286,7 +286,7 @@ def test_a_passage_without_text_is_listed_and_none_moves_up_in_its_place(made, w
     assert read_answer_views(tmp_path / "out")["bm25"]["tide"].references == ("p1",)
     assert manifest["problems"] == {"no_passage": 1}
     (row,) = read_rows(tmp_path / "out" / "problems.jsonl")
-    assert row["what"] == "'lost', which bm25 has for topic tide, has no text"
+    assert row["what"] == "'lost', retrieved by bm25 for topic tide, has no text"
 
 
 def test_the_order_of_replies_changes_no_byte(server, made, tmp_path):
@@ -340,9 +340,7 @@ def test_ones_own_instructions_are_sent_and_ask_for_the_answers_anew(server, mad
     sent = [r.body["messages"][0]["content"] for r in server.requests[n:]]
     assert len(sent) == 4
     assert all(text.startswith("Answer in rhymes.\n\n") for text in sent)
-    assert "instructions: of one's own" in (tmp_path / "out" / "DATASHEET.md").read_text(
-        encoding="utf-8"
-    )
+    assert "instructions: custom" in (tmp_path / "out" / "DATASHEET.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("content", "message"), [("\n", "is empty"), (None, "cannot be read")])

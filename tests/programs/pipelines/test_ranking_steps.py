@@ -302,7 +302,7 @@ def test_a_search_that_is_not_told_how_many_finds_what_later_steps_take(many, st
 def test_hits_that_are_told_stand_and_a_step_that_wants_more_is_named(many):
     ranking, manifest = ran(many, "bm25 10, cut 120")
     assert len(ranking) == 10
-    assert manifest["counts"] == {"passages a topic, at most, reach cut 120 of bm25": 10}
+    assert manifest["counts"] == {"passages per topic, at most, reach cut 120 of bm25": 10}
 
 
 def test_a_run_is_taken_whole_and_its_problems_are_in_the_manifest(many):

@@ -399,7 +399,7 @@ OTHERS = {
 def test_results_of_another_program_are_not_written_into(retrieve_files_folder, manifest):
     (retrieve_files_folder / "out").mkdir()
     (retrieve_files_folder / "out" / "manifest.json").write_text(manifest, encoding="utf-8")
-    with pytest.raises(InputError, match="is not of judge retrieve"):
+    with pytest.raises(InputError, match="was not written by judge retrieve"):
         retrieve(retrieve_files_config_of(retrieve_files_folder), retrieve_files_folder / "out")
     assert names(retrieve_files_folder / "out") == ["manifest.json"]
     assert (retrieve_files_folder / "out" / "manifest.json").read_text(encoding="utf-8") == manifest
@@ -522,7 +522,7 @@ def test_a_failed_index_does_not_block_its_folder(retrieve_files_folder):
 def test_a_folder_of_something_else_is_not_made_one_of_indexes(retrieve_files_folder):
     (retrieve_files_folder / "thesis").mkdir()
     (retrieve_files_folder / "thesis" / "thesis.tex").write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match="no folder of indexes"):
+    with pytest.raises(InputError, match="not a folder of indexes"):
         make_indexes(
             [BM25], [retrieve_files_folder / "passages.jsonl"], retrieve_files_folder / "thesis"
         )

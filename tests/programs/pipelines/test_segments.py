@@ -59,7 +59,7 @@ def test_of_near_duplicates_the_first_stays(tmp_path):
     assert left(0.85) == ["a", "far", "b"]
     assert left(1.0) == ["a", "near", "far", "b"]
     for wrong in (0.0, 1.5):
-        with pytest.raises(InputError, match=r"--near-duplicates .*: wanted above 0"):
+        with pytest.raises(InputError, match=r"--near-duplicates .*: wanted a value above 0"):
             left(wrong)
 
 

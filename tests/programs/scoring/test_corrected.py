@@ -476,7 +476,7 @@ def test_labels_of_four_of_many_topics_are_refused(nuggets):
 
 def test_a_single_label_is_refused(nuggets):
     rows = [(ids, "support") for ids, _ in nuggets.rows]
-    refused(nuggets, rows, "all 240 labels are 'support', wanted two values")
+    refused(nuggets, rows, "all 240 labels are 'support', wanted at least two values")
 
 
 def test_labels_of_another_scale_are_refused(nuggets, tmp_path):
@@ -490,7 +490,7 @@ def test_labels_of_another_scale_are_refused(nuggets, tmp_path):
 
 def test_labels_of_other_topics_are_refused(nuggets, tmp_path):
     rows = [({**ids, "topic_id": f"x{ids['topic_id']}"}, label) for ids, label in nuggets.rows]
-    refused(nuggets, rows, "240 labels are of 8 topics that are not judged in .*, as 'xt0'")
+    refused(nuggets, rows, "240 labels are of 8 topics that are not judged in .*, such as 'xt0'")
     topics = tmp_path / "topics.tsv"
     topics.write_text("".join(f"{topic}\twhat\n" for topic in TOPICS[:6]), encoding="utf-8")
     refused(nuggets, nuggets.rows, "60 labels are of 2 topics that are not judged", topics=topics)
@@ -512,7 +512,7 @@ def test_labels_of_other_topics_and_items_are_left_out_on_request_and_counted(nu
     messages = {row.kind: row.what for row in problems if row.action == "skipped"}
     assert messages["other_items"].startswith("3 labels are of items that are not in ")
     assert messages["other_topics"].startswith("4 labels are of 2 topics that are not judged in ")
-    with pytest.raises(InputError, match=r"4 labels are of 2 .*--ignore-other-labels leaves such"):
+    with pytest.raises(InputError, match=r"4 labels are of 2 .*add --ignore-other-labels"):
         correct_scores(nuggets.path, labels, Problems())
 
 

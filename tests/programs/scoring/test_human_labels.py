@@ -78,7 +78,7 @@ def test_of_a_sheet_only_the_random_rows_correct_scores_and_the_others_are_count
     assert problems.counts()["not_random"] == 1
     (problem,) = (row for row in problems if row.kind == "not_random")
     assert problem.action == "skipped"
-    assert "60 of 120 labels are no random draw (chosen_by influence: " in problem.what
+    assert "60 of 120 labels are not a random sample (chosen_by influence: " in problem.what
     chosen = {"chosen_by": ["random"]}
     assert labels == human_labels(human_labels_judged, sheet, Problems(), chosen)[1]
     options = {"measures": ["support_precision"]}
@@ -297,7 +297,7 @@ def test_a_run_whose_labels_all_say_the_same_is_not_corrected():
     (score,) = Correction({}, None, None, 0.95).measure(of).scores
     assert (score.corrected, score.reason) == (
         None,
-        "by people, all 24 labelled items earn the same",
+        "by human labels, all 24 labelled items have the same gain",
     )
 
 

@@ -55,13 +55,13 @@ def test_a_file_that_does_not_say_what_its_judgements_weigh_is_not_scored_alone(
     path = tmp_path / "entailments.jsonl"
     ids = {"topic_id": "t", "run_id": "a", "key_point_id": "k"}
     path.write_text(rows({**ids, "label": "yes", "evidence": "x", "is_quoted": True}))
-    with pytest.raises(InputError, match="holds entailments, wanted nugget assignments"):
+    with pytest.raises(InputError, match="contains entailments, wanted nugget assignments"):
         score_path(path, Problems())
 
 
 def test_a_folder_without_the_files_of_its_programs_is_told(result):
     (result.folder / "assignments.jsonl").unlink()
-    with pytest.raises(InputError, match="has none of the files that a run leaves"):
+    with pytest.raises(InputError, match="has no file of a run"):
         score_path(result.folder, Problems())
 
 
