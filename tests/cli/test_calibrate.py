@@ -443,7 +443,7 @@ def test_a_budget_that_allows_no_new_prompt_writes_nothing(calibrate_lists_calib
         ("few-shot", ("--objective", "kappa"), "lists are chosen by f1"),
         ("few-shot", ("--method", "threshold"), "makes lists, which no cut corrects; wanted one"),
         ("few-shot", ("--model", "lexical"), "which only a language model has"),
-        ("few-shot", ("--max-cost", "1"), "the price of model 'openai/mock' is not known"),
+        ("few-shot", ("--max-cost", "1"), "the price of model 'openai/mock' is unknown"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_asked(

@@ -316,7 +316,7 @@ def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, dat
     [
         ([], "no topics: add a file (data.topics, --topics)"),
         (["--set", "generate.layout=rag99"], "generate.layout"),
-        (["--k", "21"], "generate.k: 21, wanted 20 at most (TREC RAG 2024)"),
+        (["--k", "21"], "generate.k: 21, wanted at most 20 (TREC RAG 2024)"),
         (["--set", "generate.instructions=nothing.txt"], "nothing.txt"),
     ],
 )

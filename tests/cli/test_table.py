@@ -44,7 +44,7 @@ score out --half-width 0.05 | --half-width: for corrected scores alone, wanted -
 score out --against one | --against: for corrected scores alone, wanted --labels too
 agree gone gone | gone
 agree voted.jsonl out | no judgements like the labels (relevance)
-compare out --runs one,twoo | no run 'twoo'; there is one, two; did you mean two?
+compare out --runs one,twoo | no run 'twoo'; runs: one, two; did you mean two?
 compare out --flips f.jsonl | runs are compared, wanted two judges
 compare out --level 2 | wanted 0 < level < 1
 compare out one | no such file or folder; to compare two runs, name both
@@ -70,7 +70,7 @@ calibrate voted.jsonl --judge relevance --method threshold --scale none,,full | 
 calibrate voted.jsonl --judge relevance --method threshold --field question | wanted OURS=THEIRS
 calibrate voted.jsonl --judge relevance --method threshold --folds 1 | --folds
 calibrate voted.jsonl --judge relevance --method threshold --out voted.jsonl | and no judge file
-generate | no topics: name a file (data.topics, --topics)
+generate | no topics: add a file (data.topics, --topics)
 generate --k ² | --k
 retrieve --topics tiny/topics.tsv --passages tiny/passages.jsonl --out a.run | no pipeline
 retrieve --topics tiny/topics.tsv --passages tiny/passages.jsonl --pipeline bm26 --out a.run | bm26

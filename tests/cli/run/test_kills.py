@@ -370,7 +370,7 @@ def test_a_stopped_run_whose_input_changed_is_not_read(stopped, judge, tmp_path)
         file.write("\n")
     ran = judge("score", "out")
     assert (ran.code, ran.out) == (2, "")
-    assert "tiny/one.jsonl: has changed since the run read it; what was judged in out" in ran.err
+    assert "tiny/one.jsonl: has changed since the run read it; needed to read" in ran.err
 
 
 # A journal that somebody edited is named by its line, and all the others are kept.

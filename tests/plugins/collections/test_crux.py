@@ -313,7 +313,7 @@ def test_summaries_are_not_overwritten_by_the_collection_made_of_them(built, tmp
 
 
 def test_a_price_that_is_not_known_cannot_be_limited(built, summaries):
-    with pytest.raises(InputError, match="the price of model 'hosted_vllm/mock' is not known"):
+    with pytest.raises(InputError, match="the price of model 'hosted_vllm/mock' is unknown"):
         built(summaries, **{"run.max_cost": 1.0})
 
 

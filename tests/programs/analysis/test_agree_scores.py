@@ -288,5 +288,5 @@ def test_many_long_labels_keep_every_count_within_the_window(compared):
     labels = [f"a_label_that_is_long_{i:02}" for i in range(9)]
     text = view_text(make_agreement_view(compared(labels * 3, labels * 3)), Terminal(width=60))
     assert max(map(len, text.splitlines())) <= 60
-    confusion = text.partition("People's labels")[2].partition("one-vs-rest")[0]
+    confusion = text.partition("Human labels")[2].partition("one-vs-rest")[0]
     assert sum(line.split().count("3") for line in confusion.splitlines()) == len(labels)

@@ -205,7 +205,7 @@ def test_a_run_of_both_files_is_told_apart_by_its_file(tmp_path):
 
 def test_what_cannot_be_compared_says_what_there_is(three, tmp_path):
     for more, message in (
-        ({"runs": ["good", "goood"]}, "no run 'goood'; there is good, fair, poor"),
+        ({"runs": ["good", "goood"]}, "no run 'goood'; runs: good, fair, poor"),
         ({"runs": ["good"]}, "1 run, wanted two or more"),
         ({"measures": ["A"]}, "no measure 'A'; there is V_strict"),
     ):

@@ -455,15 +455,15 @@ def test_a_plan_counts_the_first_passages_only(planned):
 
 @pytest.mark.parametrize("name", ["topics", "passages", "retrieval"])
 def test_what_is_not_named_is_told(name, planned):
-    with pytest.raises(InputError, match=rf"no {name}: name a file \(data\.{name}, --{name}\)"):
+    with pytest.raises(InputError, match=rf"no {name}: add a file \(data\.{name}, --{name}\)"):
         planned(**{f"data.{name}": None})
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"generate.k": 21}, r"generate\.k: 21, wanted 20 at most \(TREC RAG 2024\)"),
-        ({"generate.words": 401}, r"generate\.words: 401, wanted 400 at most \(TREC RAG 2024\)"),
+        ({"generate.k": 21}, r"generate\.k: 21, wanted at most 20 \(TREC RAG 2024\)"),
+        ({"generate.words": 401}, r"generate\.words: 401, wanted at most 400 \(TREC RAG 2024\)"),
         ({"generate.k": 101}, r"generate\.k"),
         ({"generate.layout": "rag23"}, r"generate\.layout"),
         ({"generate.run_id": "a b"}, "an id without white space"),
@@ -482,8 +482,8 @@ def test_the_layout_of_2025_takes_longer_answers_but_those_of_2026_have_limits(p
     long = {"generate.layout": "rag25", "generate.words": 1500, "generate.k": 100}
     assert planned(**long)[0].calls == 1
     (tmp_path / "topics.tsv").write_text("rag2026-1\twhat makes the tides\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"wanted 1024 at most \(TREC RAG 2026\)"):
+    with pytest.raises(InputError, match=r"wanted at most 1024 \(TREC RAG 2026\)"):
         planned(topic="rag2026-1", **long)
     few = {"generate.layout": "rag25", "generate.citations": 4}
-    with pytest.raises(InputError, match=r"generate\.citations: 4, wanted 3 at most"):
+    with pytest.raises(InputError, match=r"generate\.citations: 4, wanted at most 3"):
         planned(topic="rag2026-1", **few)

@@ -102,7 +102,7 @@ def test_a_dry_run_counts_ratings_and_refuses_a_judge_file_as_the_run_does(folde
 WANT_DATA = {
     "given questions": (GIVEN, {}, "sub-questions"),
     "the size of Z*": ({"cut": {"required": True}}, {}, "rated sub-questions"),
-    "the questions of ratings": ("cut 1", {"data.ratings": ["ratings.jsonl"]}, "not given"),
+    "the questions of ratings": ("cut 1", {"data.ratings": ["ratings.jsonl"]}, "are missing"),
 }
 
 
@@ -236,7 +236,7 @@ def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
 
 def test_a_ranking_with_a_passage_without_text_names_it(folder):
     step = write_run(folder, "other.run", a=3, zzz=2, yyy=1)
-    message = r"^no text of 'yyy' \(2 of 3 passages\); add the file that has it \(--passages\)$"
+    message = r"^no text of 'yyy' \(2 of 3 passages\); add its file \(--passages\)$"
     with pytest.raises(InputError, match=message):
         ran(folder, [step, "mmr"])
 
