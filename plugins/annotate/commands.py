@@ -1,4 +1,4 @@
-"""The commands that labelling brings to `judge`."""
+"""The commands for labelling: `judge annotate` and `judge next`."""
 
 from ...cli.commands import Command
 

@@ -1,4 +1,4 @@
-"""`judge check`: how far any judge can be trusted, from one file with its labels and people's.
+"""`judge check`: compare any judge with labels of people, from one file.
 
 `readers.py` reads results of other tools as tables, `columns.py` finds the columns, `items.py` and
 `scales.py` make labels of one scale from them, `measure.py` computes every figure by the core's

@@ -27,7 +27,7 @@ USES = "label_uses.jsonl"
 
 @dataclass(frozen=True)
 class Identity:
-    """Which judge it is: its name, and its prompt, model, version and settings."""
+    """The identity of a judge: its name, prompt, model, version and settings."""
 
     name: str
     fields: Mapping[str, Any]
@@ -36,18 +36,18 @@ class Identity:
 def make_identity(
     name: str, model: str | None, prompt: Path | None, version: str | None, settings: Sequence[str]
 ) -> Identity:
-    """The identity of a judge of another tool, as it was given.
+    """Make the identity of a judge of another tool from the options of the command.
 
     Args:
-        prompt: a file, of which the hash counts. settings: `NAME=VALUE`, such as temperature=0.
+        prompt: a file; the identity has its hash. settings: `NAME=VALUE`, such as temperature=0.
 
     Raises: InputError for a judge without model or prompt, or a setting of another form.
     """
     lacking = [o for o, x in (("--model NAME", model), ("--prompt FILE", prompt)) if x is None]
     if model is None or prompt is None:
         raise InputError(
-            f"a certificate holds for one judge: name its {' and '.join(lacking)}, and --version "
-            "and --setting if it has them (of a judge of nuggetjudge: --results DIR)"
+            f"a certificate is for one judge: add {' and '.join(lacking)}, and --version and "
+            "--setting if it has them (for a judge of nuggetjudge: --results DIR)"
         )
     values: dict[str, str] = {}
     for text in settings:
@@ -109,49 +109,50 @@ def _read_uses(path: Path) -> list[dict[str, Any]]:
     try:
         rows = [orjson.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
     except orjson.JSONDecodeError as error:
-        what = f"not JSON ({error}), wanted the uses of labels"
+        what = f"not JSON ({error}); wanted the list of uses of labels"
         raise InputError(f"{path}: {what}") from None
     return [row for row in rows if isinstance(row, dict)]
 
 
 def describe_uses(certificate: Certificate) -> str:
-    """How often the labels were used, and what that does to a certificate."""
+    """Say how often the labels were used, with a warning if several judges used them."""
     n, judges = certificate.labels["n_uses"], certificate.labels["n_judges"]
-    text = f"These labels were used for {n:,} certificate{'s' * (n > 1)}, of {judges:,} judge"
+    text = f"These labels were used for {n:,} certificate{'s' * (n > 1)} of {judges:,} judge"
     text += "s" * (judges > 1)
     if judges > 1:
-        text += "; the best of several judges by the same labels looks better than it is"
+        text += "; the best of several judges looks better than it is on the labels that chose it"
     return f"{text}."
 
 
 def leave_out_fitted(
     table: Table, others: Sequence[Table], key: Sequence[str]
 ) -> tuple[Table, int]:
-    """The rows that were not used for fitting the judge, and how many were.
+    """Leave out the rows that were used for fitting the judge.
 
     Args:
         others: label files that the judge, or its prompt, was fitted on.
-        key: columns by which rows are the same; with topics the topic.
+        key: columns that identify a row; the topic, if there is one.
 
-    Raises: InputError where a file is the same, has no such column, or leaves no row.
+    Returns: the table with the other rows, and how many rows were left out.
+    Raises: InputError if a file is the same as the table, lacks a key column, or leaves no row.
     """
     seen: set[tuple[str, ...]] = set()
     for other in others:
         if _hash(table.path) == _hash(other.path):
             raise InputError(
-                f"{other.path}: the judge was fitted on these very labels; wanted others"
+                f"{other.path}: the judge was fitted on these labels; check it on other labels"
             )
         if not key or not {*key} <= {*other.columns}:
             names = " and ".join(key) or "an id"
             raise InputError(
-                f"--fitted-on {other.path}: has no column {names}, by which its rows are found in "
-                f"{table.path} (--topic, --item)"
+                f"--fitted-on {other.path}: has no column {names} to find its rows in "
+                f"{table.path} (choose with --topic or --item)"
             )
         seen |= {_ids(line.row, key) for line in other.rows}
     rows = [line for line in table.rows if _ids(line.row, key) not in seen]
     n = len(table.rows) - len(rows)
     if not rows:
-        raise InputError(f"{table.path}: all rows were used for fitting; wanted labels of others")
+        raise InputError(f"{table.path}: all rows were used for fitting; check on other labels")
     return Table(table.path, table.columns, rows, table.notes), n
 
 

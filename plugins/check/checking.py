@@ -1,4 +1,4 @@
-"""`nuggetjudge.check`: how far to trust a judge, from a table with its labels and people's."""
+"""`nuggetjudge.check`: compare a judge with labels of people, from one table."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from .verdict import (
 
 
 class Check(InTables, dict[str, Any]):
-    """How far a judge can be trusted: a dict ready for JSON that shows itself as tables.
+    """The result of `nj.check`: a dict ready for JSON that prints as tables.
 
-    Keys: what `judge check --json` prints; see `measure.measure`. Beside them `sentence`,
-    `verdict`, `outcome` (passed, failed or not enough labels) and `requirements`.
+    Keys: those of `judge check --json`, see `measure.measure`; also `sentence`, `verdict`,
+    `outcome` (passed, failed or not enough labels) and `requirements`.
     """
 
     __str__ = InTables.__str__
@@ -42,7 +42,7 @@ class Check(InTables, dict[str, Any]):
 
     @property
     def is_passed(self) -> bool:
-        """Whether every lower end reaches what was wanted."""
+        """Whether the lower end of every required interval reaches its bound."""
         return bool(self["outcome"] == "passed")
 
     def view(self) -> View:
@@ -68,30 +68,31 @@ def check(
     require: str | None = None,
     level: float = LEVEL,
 ) -> Check:
-    """Check a judge against people's labels. Columns that you do not name are guessed.
+    """Check a judge against labels of people. Columns that you do not name are guessed.
 
     Args:
         data: a path (CSV, spreadsheet, JSONL, Parquet, results of Inspect, DeepEval, promptfoo or
             MLflow), a frame of pandas or polars, or a list of dicts.
-        human: the column of people's labels, or several, one for each annotator.
-        judge: the column of the judge's labels, or of its scores.
-        annotator: the column that names who labelled a row.
-        topic: rows with the same value are not independent (topic, document, run), and intervals
-            go by it; "none": by row.
-        item: what names an item, where several rows are of one.
-        repeat: the column that numbers repeated judgements of an item.
-        where: only rows whose column has this value, or one of these.
-        labels: labels that mean another one: {"pass": "support"}.
+        human: the column with labels of people, or one column for each annotator.
+        judge: the column with the judge's labels or scores.
+        annotator: the column with the name of who labelled a row.
+        topic: the column whose equal values mark rows that are not independent (topic, document,
+            run); intervals treat them as one group. "none": rows are independent.
+        item: the column or columns with the id of an item, if an item has several rows.
+        repeat: the column with the number of a repeated judgement.
+        where: column -> the value, or values, that a row must have.
+        labels: labels to read as other ones: {"pass": "support"}.
         scale: all labels from worst to best.
-        cut: makes labels or scores yes or no, positive from this one on; two: people's, judge's.
-        missing: further words that mean no label.
-        by: columns that errors may go with; "length": words of the answer.
-        require: what the lower ends of intervals have to reach; default: sensitivity and
-            specificity of .8, of more than two labels the recall of each.
-        level: of the intervals, in (0, 1).
+        cut: turns labels or scores into yes or no: this one and above is yes. Two: a cut for
+            people and one for the judge.
+        missing: more words that mean no label.
+        by: columns by which to compare the judge's accuracy; "length": words of the answer.
+        require: bounds for the lower ends of intervals, such as "kappa>=.6"; default: sensitivity
+            and specificity >= .8, or with more than two labels the recall of each.
+        level: confidence level of the intervals, in (0, 1).
 
-    Raises: InputError where nothing can be compared.
-    Warns: UserWarning of rows that were left out.
+    Raises: InputError if the columns or labels cannot be compared.
+    Warns: UserWarning about rows that were left out.
 
     Example: nj.check("labels.csv", human="human", judge="judge")
 
@@ -120,7 +121,7 @@ def _as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def list_missing(words: Iterable[str]) -> frozenset[str]:
-    """Words that mean no label beside the usual ones, as they are compared."""
+    """More words that mean no label, spelled as they are compared."""
     return frozenset(word.strip().lower() for word in words)
 
 
@@ -167,7 +168,7 @@ def check_results(
             raise InputError(f"--where {name}: {table.path} has no such column")
         rows = [line for line in rows if str(line.row.get(name)) in wanted]
     if not rows:
-        raise InputError(f"{table.path}: no rows{' that --where chooses' if where else ''}")
+        raise InputError(f"{table.path}: no rows{' match --where' if where else ''}")
     table = Table(table.path, table.columns, rows, table.notes)
     usual = DEFAULT_MISSING | {*reading.missing}
     columns = choose_columns(table, given, usual, results.judged)
@@ -181,7 +182,7 @@ def check_results(
 def leave_out_fitted_rows(
     results: Results, others: Sequence[Results], given: Columns, reading: Reading
 ) -> tuple[Results, int]:
-    """The rows of topics, else items, that no file of `others` has, and how many were left out."""
+    """Leave out rows whose topic, or item without topics, is in a file of `others`; count them."""
     usual = DEFAULT_MISSING | {*reading.missing}
     columns = choose_columns(results.table, given, usual, results.judged)
     key = [columns.topic] if columns.topic else columns.item
@@ -191,7 +192,7 @@ def leave_out_fitted_rows(
 
 def _describe_guess(path: Path, columns: Columns, others: Sequence[str]) -> str:
     if path.is_file():
-        return f"Columns were guessed. To name them: {write_command(path, columns, others)}"
+        return f"Columns were guessed. To name them, run: {write_command(path, columns, others)}"
     words = ((name, getattr(columns, name)) for name in ("human", "judge", "annotator", "topic"))
     named = (f"{name} {', '.join([of] if isinstance(of, str) else of)}" for name, of in words if of)
     return f"Columns were guessed: {'; '.join(named)}."
@@ -201,7 +202,7 @@ def check_items(
     items: Items, path: Path, *, require: str | None = None, level: float = LEVEL,
     notes: Sequence[str] = (),
 ) -> Check:  # fmt: skip
-    """Check the judge of items; `path` is what they were read from, for messages."""
+    """Check the judge of items; `path`, the file they are from, is for messages."""
     figures = measure(items, path, level=level)
     findings = judge_requirements(figures, find_requirements(figures, require))
     return Check(

@@ -1,4 +1,4 @@
-"""Which column is what: people's labels, the judge's, topics, annotators; and how to say it."""
+"""Find the columns of a table: labels of people and the judge, topics, annotators, items."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...records.columns import guess_columns
 from ...records.reading.problems import InputError, cell, did_you_mean
 from ...records.tables import Table, as_number, is_missing
 
-NONE = "none"  # as a topic: intervals go by row
+NONE = "none"  # as a topic: rows are independent
 _CLUSTERS = ("topic_id", "run_id")
 _IDS = (*_CLUSTERS, "sentence_id", "passage_id", "nugget_id", "question_id", "key_point_id")
 _WANTED = ("judge", "annotator", *_IDS, "item_id", "label")
@@ -21,15 +21,15 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column of a table is what.
+    """The names of the columns that `judge check` uses; "" or () if a table lacks one.
 
     Attributes:
-        human: people's labels, a column for each annotator, or one.
+        human: labels of people, one column or one for each annotator.
         judge: the judge's labels or scores.
-        annotator: who gave the label of a row; "": each item is one row.
-        topic: rows that share it are not independent; "": each row is.
-        item, repeat: what names an item, and which judgement of it a row is; "": not there.
-        is_guessed: whether some of them were guessed.
+        annotator: who labelled a row; "": each item is one row.
+        topic: rows with the same value are not independent; "": all rows are independent.
+        item, repeat: the ids of an item, and the number of a repeated judgement.
+        is_guessed: whether some of the names were guessed.
     """
 
     human: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Columns:
 
 
 def flatten_table(table: Table) -> Table:
-    """The table with a column for each field of the objects in it, as `votes.gpt-4o`."""
+    """Turn each field of an object into a column, such as `votes.gpt-4o`."""
     if not any(isinstance(value, Mapping) for line in table.rows for value in line.row.values()):
         return table
     rows = [replace(line, row=dict(_flatten(line.row))) for line in table.rows]
@@ -70,12 +70,12 @@ def _flatten(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def choose_columns(
     table: Table, given: Columns, missing: Collection[str], judged: Sequence[str] = ()
 ) -> Columns:
-    """The columns that were named, and a guess of the others.
+    """Take the columns that were named, and guess the others.
 
     Args:
-        judged: the columns that a tool says are a judge's; (): nothing says it.
+        judged: the columns that a known tool filled with a judge's scores; (): unknown.
 
-    Raises: InputError for a column that is not there, or where there is no clear guess.
+    Raises: InputError for a missing column, or if several columns fit.
     """
     named = {
         "label": given.human,
@@ -85,7 +85,7 @@ def choose_columns(
     }
     _check_there(table, [*(n for of in named.values() for n in of), *given.item, given.repeat])
     if judged and not given.judge and not (judged := [n for n in judged if n not in given.human]):
-        raise InputError(f"{table.path}: it has no scores of a judge beside {_list(given.human)}")
+        raise InputError(f"{table.path}: has no scores of a judge besides {_list(given.human)}")
     if judged and not given.judge:
         named["judge"] = (_only("judge", judged, table),)
     fixed = {field: ",".join(of) for field, of in named.items() if any(of)}
@@ -122,7 +122,7 @@ def _choose_labels(
     guess: Mapping[str, tuple[str, ...]],
     values: Mapping[str, Sequence[Any]],
 ) -> Columns:
-    """The columns of people's labels and the judge's, and of annotators."""
+    """The columns with labels of people, with the judge's labels, and with annotators."""
     human, judge = guess.get("label", ()), next(iter(guess.get("judge", ())), "")
     annotator = next(iter(guess.get("annotator", ())), "")
     ids = {name for field in (*_IDS, "item_id") for name in guess.get(field, ())}
@@ -131,7 +131,7 @@ def _choose_labels(
     if annotator and not given.annotator:
         said = {str(value) for value in values.get(judge, ())}
         has_labels = annotator in labels and {str(v) for v in values[annotator]} <= said
-        if has_labels:  # people's labels under the name of a person
+        if has_labels:  # a column of labels with a person's name
             human = human or (annotator,)
         if has_labels or len(human) > 1:
             annotator = ""
@@ -145,15 +145,15 @@ def _choose_labels(
 def _guess_item(
     table: Table, found: Columns, guess: Mapping[str, tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """What names an item: its id, in its topic, else the ids of all that it is of."""
+    """The columns that identify an item: its id and topic, or else all ids of its parts."""
     if "item_id" in guess:
         return (*guess["item_id"], *guess.get("topic_id", ()))
     if ids := tuple(name for field in _IDS for name in guess.get(field, ())):
         return ids
     used = (*found.human, found.judge, found.annotator, found.repeat)
     raise InputError(
-        f"{table.path}: what names an item? It puts the rows of several annotators or repeats "
-        f"together: --item COLUMN, one of {_list([n for n in table.columns if n not in used])}"
+        f"{table.path}: which column is the id of an item? It joins the rows of several annotators "
+        f"or repeats: --item COLUMN, one of {_list([n for n in table.columns if n not in used])}"
     )
 
 
@@ -170,13 +170,13 @@ def _has_labels(values: Sequence[Any]) -> bool:
 
 
 def _only(role: str, names: Sequence[str], table: Table) -> str:
-    """The one column that can be it. Raises: InputError if there are several, or none."""
+    """The only column that fits. Raises: InputError if several fit, or none."""
     if len(names) == 1:
         return names[0]
-    whose = {"human": "people's labels", "judge": "the judge's labels or scores"}[role]
-    hint = "; of a results folder: --results DIR" if role == "judge" else ""
+    whose = {"human": "labels of people", "judge": "the judge's labels or scores"}[role]
+    hint = "; for a results folder: --results DIR" if role == "judge" else ""
     if not names:
-        what = f"no column is like {whose}; it has {_list(table.columns)} (--{role} COLUMN{hint})"
+        what = f"no column has {whose}; name it with --{role}, one of {_list(table.columns)}{hint}"
         raise InputError(f"{table.path}: {what}")
     what = f"which column has {whose}? --{role} COLUMN: {_list(names)}{hint}"
     raise InputError(f"{table.path}: {what}")
@@ -188,7 +188,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def write_command(path: object, columns: Columns, others: Sequence[str] = ()) -> str:
-    """The command that names these columns.
+    """Write the command that names these columns.
 
     >>> write_command("a b.csv", Columns(("human",), "judge"))
     "judge check 'a b.csv' --human human --judge judge"

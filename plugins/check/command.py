@@ -1,4 +1,4 @@
-"""`judge check`: how far a judge can be trusted, from one file with its labels and people's."""
+"""`judge check`: compare any judge with labels of people, from one file."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ DEMO = Path(__file__).parent / "demo.csv"
 
 @dataclass(frozen=True)
 class Certifying:
-    """What a certificate is asked for, and of which judge.
+    """The requirements of a certificate, and the judge that it is for.
 
     Output:
-        certify (FIGURES): What the lower ends of intervals must reach, as
-            "sensitivity>=.8,specificity>=.8"; also accuracy, kappa, recall and recall:LABEL. Exit
-            1 if one does not.
-        out: The certificate to write, for `judge gate --certificate`.
+        certify (FIGURES): Write a certificate. Its requirements are bounds for the lower ends of
+            intervals, such as "sensitivity>=.8,specificity>=.8"; also accuracy, kappa, recall and
+            recall:LABEL. Exit 1 if the judge misses one.
+        out: Where to write the certificate, for `judge gate --certificate`.
 
     Models:
-        results: Take the judge's labels, and which judge it is, from this results folder; FILE
-            has people's labels of it.
-        model (NAME): The model of the judge, where it is none of nuggetjudge.
-        prompt: The file with its prompt.
-        version (TEXT): Its version.
-        setting (NAME=VALUE): A setting of it, as temperature=0; may be repeated.
-        name: What to call the judge.
-        fitted_on: Labels that the judge or its prompt was fitted on; they do not count here. May
-            be repeated.
+        results: Read the judge and its labels from this results folder; FILE then has labels of
+            people for the same items.
+        model (NAME): The model of a judge that is not from nuggetjudge.
+        prompt: The file with the prompt of that judge.
+        version (TEXT): The version of that judge.
+        setting (NAME=VALUE): A setting of that judge, such as temperature=0; may be repeated.
+        name: Name of the judge in the output.
+        fitted_on: Labels that the judge or its prompt was fitted on. They are left out. May be
+            repeated.
     """
 
     _: KW_ONLY
@@ -75,7 +75,7 @@ def check(
     certifying: Certifying,
     output: Output,
 ) -> None:
-    """Check any judge against people's labels: one file, two columns, a verdict.
+    """Check any judge against labels of people: one file, two columns, a verdict.
 
     Examples: judge check labels.csv --human human --judge judge
     / judge check labels.xlsx --human ann,bob --judge score --by length
@@ -88,20 +88,21 @@ def check(
 
     Args:
         file: Labels of people and of the judge.
-        human (COLUMN): People's labels; of several annotators A,B or again for each.
+        human (COLUMN): Labels of people. For several annotators give A,B, or repeat the option.
         judge (COLUMN): The judge's labels or scores.
-        annotator (COLUMN): Who labelled a row, where each annotator has rows.
-        topic (COLUMN): Rows that share it are not independent, as of a topic, document or run;
-            intervals go by it. none: by row.
-        item (COLUMN): What names an item, where several rows are of one; may be repeated.
-        repeat (COLUMN): Numbers repeated judgements of an item: how noisy is the judge?
+        annotator (COLUMN): Who labelled a row, if each annotator has rows.
+        topic (COLUMN): Rows with the same value are not independent (a topic, document or run);
+            intervals treat them as one group. none: rows are independent.
+        item (COLUMN): The id of an item, if an item has several rows; may be repeated.
+        repeat (COLUMN): The number of a repeated judgement; shows how noisy the judge is.
         relabel (OLD=NEW): Read a label as another one; may be repeated.
-        scale (WORST,...,BEST): All labels in their order.
-        cut (LABEL): Yes or no: positive from this label or number on; HUMAN,JUDGE has one for each.
-        missing (WORD): A word that means no label, beside n/a, ?, none and the like; may be
-            repeated.
-        sheet (NAME): Of a spreadsheet.
-        by (COLUMNS): Where is the judge worse? length (words of the answer) or any column.
+        scale (WORST,...,BEST): All labels, from worst to best.
+        cut (LABEL): Turn labels into yes or no: this label or number and above is yes. Give
+            HUMAN,JUDGE for a cut each.
+        missing (WORD): Another word that means no label, besides n/a, ?, none and similar ones;
+            may be repeated.
+        sheet (NAME): Sheet of a spreadsheet.
+        by (COLUMNS): Show where the judge is worse: by length (words of the answer) or any column.
         demo: Check a recorded judge on labels that come with nuggetjudge.
     """
     from .certifying import Identity, certify, describe_uses, make_identity
@@ -118,19 +119,20 @@ def check(
     from .results import read_judged_items
 
     if demo == (file is not None):
-        what = "wanted FILE or --demo, not both" if demo else "wanted FILE; --demo shows one"
+        what = "FILE and --demo exclude each other" if demo else "needs FILE; --demo has an example"
         raise InputError(f"judge check: {what}")
     path = DEMO if file is None else file
     if path.is_dir():
         what = (
-            "is a folder; FILE has people's labels, and --results takes the judge's from a folder"
+            "is a folder; FILE is a file with labels of people, and --results names the folder of "
+            "the judge"
         )
         raise InputError(f"{path}: {what}")
     asked = certifying
     if asked.certify is not None and asked.out is None:
-        raise InputError("--certify: writes a certificate; name it with --out judge.cert.json")
+        raise InputError("--certify writes a certificate: name it with --out judge.cert.json")
     if asked.certify is None and asked.out is not None:
-        raise InputError(f"--out {asked.out}: is the certificate; say with --certify what it needs")
+        raise InputError(f"--out {asked.out}: a certificate needs requirements (--certify)")
     problems, identity = Problems(), None
     by_names = [name for name in by.split(",") if name]
     if asked.results is not None:
@@ -138,8 +140,11 @@ def check(
                  "--item": item, "--by": by, "--cut": cut, "--map": relabel, "--scale": scale,
                  "--model": asked.model, "--prompt": asked.prompt}  # fmt: skip
         if wrong := [name for name, value in given.items() if value]:
-            hint = "; `judge bias` shows what its errors go with" if "--by" in wrong else ""
-            raise InputError(f"{wrong[0]}: not with --results, whose ids and labels count{hint}")
+            hint = "; `judge bias` shows where it errs" if "--by" in wrong else ""
+            raise InputError(
+                f"{wrong[0]} and --results exclude each other: the folder has the ids and labels"
+                f"{hint}"
+            )
         from ...cli.stopping import open_results
 
         (folder,) = open_results(context, [asked.results])
@@ -162,7 +167,7 @@ def check(
         if asked.fitted_on:
             others = [read_data(other, problems) for other in asked.fitted_on]
             results, n = leave_out_fitted_rows(results, others, columns, reading)
-            notes.append(f"{n:,} rows that the judge was fitted on are left out.")
+            notes.append(f"Left out: {n:,} rows that the judge was fitted on.")
         found = check_results(
             results, columns, reading, read_where(where or ()), require=asked.certify, level=level,
             others=_list_others(relabel, scale, cut, missing, sheet, by, where), notes=notes,
@@ -174,8 +179,8 @@ def check(
         found["certificate"] = str(asked.out)
     if demo:
         found["notes"][-1] = (
-            "This is a demo: the lexical judge, which goes by word overlap, on our own labels of "
-            "whether a passage supports a sentence. Yours: judge check FILE"
+            "This is a demo: the lexical judge (word overlap), checked on labels by the authors of "
+            "whether a passage supports a sentence. Check your judge: judge check FILE"
         )
     output.print([found], lambda _: found.view())
     list_problems(problems)
@@ -184,17 +189,17 @@ def check(
 
 
 def _report(certificate: Any) -> None:
-    """Say what became of a certificate; exit with 1 if it was refused."""
+    """Print whether the certificate was issued; exit with 1 if it was refused."""
     sys.stdout.flush()
     if certificate.is_passed:
         write_note(f"Certificate: {certificate.path}\n")
         return
-    write_note(f"Refused: {certificate.path} says why, and `judge gate` takes it for none\n")
+    write_note(f"Refused: {certificate.path} says why, and `judge gate` does not accept it\n")
     raise typer.Exit(GATE_FAILED)
 
 
 def _split(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Columns given one by one, or with commas between."""
+    """Columns given one by one, or separated by commas."""
     return tuple(part.strip() for name in names for part in name.split(",") if part.strip())
 
 
@@ -212,7 +217,7 @@ def _list_others(
     relabel: Sequence[str] | None, scale: str, cut: str | None, missing: Sequence[str] | None,
     sheet: str | None, by: str, where: Sequence[str] | None,
 ) -> list[str]:  # fmt: skip
-    """The options that were given beside the columns, for the command that repeats a guess."""
+    """The options besides the columns, for the command that repeats a guess."""
     several = {"--map": relabel, "--missing": missing, "--where": where}
     one = {"--scale": scale, "--cut": cut, "--sheet": sheet, "--by": by}
     words = [word for name, values in several.items() for v in values or () for word in (name, v)]

@@ -1,4 +1,4 @@
-"""The command that this annex brings to `judge`."""
+"""The command `judge check`."""
 
 from ...cli.commands import Command
 

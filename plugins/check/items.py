@@ -1,4 +1,4 @@
-"""The items of a table: people's labels by annotator, the judge's, and what else is known."""
+"""Make the items of a table: labels by annotator and judge, groups, and covariates."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _TEXTS = ("answer", "sentence", "claim", "nugget", "key_point")  # whose words a
 
 @dataclass(frozen=True)
 class Items:
-    """What was labelled: n items.
+    """The n items that were labelled.
 
     Attributes:
-        ratings: by annotator (n,) labels; None: none.
-        truth: (n,) the label of people, or of most annotators; None: there is none.
+        ratings: annotator -> (n,) labels; None: not labelled.
+        truth: (n,) the label of people, the majority of several; None: no label or no majority.
         judge: (n,) the judge's label; None: not judged.
-        clusters: (n,) what the intervals go by; cluster_by: its column, "": rows.
-        repeats: (n,) all the judge's labels of the item, where it was judged repeatedly.
-        n_rows: of the table; n_no_majority: items without a label that most annotators gave.
-        covariates: what `--by` asks for.
+        clusters: (n,) the group of each item for the intervals; cluster_by: its column, or "".
+        repeats: (n,) all labels of the judge, if it judged items repeatedly.
+        n_rows: rows of the table; n_no_majority: items whose annotators have no majority.
+        covariates: the values for `--by`.
     """
 
     scale: Scale
@@ -65,13 +65,13 @@ class Items:
 
 @dataclass(frozen=True)
 class Reading:
-    """How labels are read.
+    """How to read labels.
 
     Attributes:
-        mapped: labels that are read as others. scale: worst to best; (): found.
-        cut: one for the sides that it fits, or of people's labels and the judge's; (): none.
-        missing: words that mean no label beside the usual ones, in lower case.
-        by: columns that errors may go with.
+        mapped: label -> the label to read it as. scale: worst to best; (): detected.
+        cut: one cut for both sides, or one for people and one for the judge; (): none.
+        missing: more words that mean no label, in lower case.
+        by: columns by which to compare accuracy.
     """
 
     mapped: Mapping[str, str] = field(default_factory=dict)
@@ -84,10 +84,10 @@ class Reading:
 def find_missing(
     table: Table, columns: Columns, reading: Reading
 ) -> tuple[frozenset[str], list[str]]:
-    """The words that mean no label, and a note on one that is a label here.
+    """The words that mean no label, and a note if one of the usual words is a label here.
 
-    `none` is the worst label of some scales. It is one where all labels are of such a scale, or
-    where the user's scale has it.
+    `none` is the worst label of some scales. It counts as a label if all labels belong to such a
+    scale, or if the user's scale has it.
     """
     if reading.scale:
         on_scale = {label.strip().lower() for label in reading.scale}
@@ -110,7 +110,7 @@ def find_missing(
 
 
 def make_items(table: Table, columns: Columns, reading: Reading) -> Items:
-    """The items of a table. Raises: InputError for labels that cannot be compared."""
+    """Make the items of a table. Raises: InputError for labels that cannot be compared."""
     missing, notes = find_missing(table, columns, reading)
     groups = _group(table, columns, missing)
     sides = {"people": columns.human, "the judge": (columns.judge,)}
@@ -168,7 +168,7 @@ def make_items(table: Table, columns: Columns, reading: Reading) -> Items:
 def _describe_missing(
     cells: Mapping[str, Sequence[Any]], missing: Collection[str]
 ) -> Iterator[str]:
-    """How many cells hold no label, and what they hold instead."""
+    """Say how many cells have no label, and which words they have instead."""
     parts = []
     for side, of in cells.items():
         words = Counter(
@@ -203,8 +203,8 @@ def _on_scale(
     elif _are_scores(every):
         n = len({label for label in every if label is not None})
         raise InputError(
-            f"{table.path}: people gave {n:,} different numbers; --cut NUMBER makes them yes or no"
-            " (positive from this one on; HUMAN,JUDGE has one for each)"
+            f"{table.path}: people gave {n:,} different numbers; turn them into yes or no with "
+            "--cut NUMBER (this number and above is yes; HUMAN,JUDGE for a cut each)"
         )
     cut = None
     if (judge_cut is not None and are_numbers(judge)) or needs_cut(every, judge):
@@ -215,8 +215,8 @@ def _on_scale(
         given = None if judge_cut is None else as_number(judge_cut)
         if given is not None and len(scale.labels) > 2:
             raise InputError(
-                f"--cut {judge_cut}: people use {len(scale.labels)} labels; --cut HUMAN,JUDGE "
-                "makes both yes or no"
+                f"--cut {judge_cut}: people use {len(scale.labels)} labels; cut both sides with "
+                "--cut HUMAN,JUDGE"
             )
         labels, cut = cut_scores(scores, truth, scale.labels, clusters, given)
         return ratings, truth, labels, scale, cut, {}
@@ -232,19 +232,19 @@ def _on_scale(
 def _find_cuts(
     cuts: Sequence[str], human: Sequence[Label], judge: Sequence[Label]
 ) -> tuple[str | None, str | None]:
-    """People's cut and the judge's: one is for the sides that have more than two labels."""
+    """The cuts of people and of the judge; a single cut is for sides with over two labels."""
     if len(cuts) == 2:
         return cuts[0], cuts[1]
     if not cuts:
         return None, None
     fits = [len({label for label in side if label is not None}) > 2 for side in (human, judge)]
     if not any(fits):
-        raise InputError(f"--cut {cuts[0]}: both sides have two labels, which need none")
+        raise InputError(f"--cut {cuts[0]}: both sides have only two labels; remove --cut")
     return (cuts[0] if fits[0] else None), (cuts[0] if fits[1] else None)
 
 
 def _are_scores(labels: Sequence[Label]) -> bool:
-    """Whether people gave scores rather than labels: many numbers that are not whole."""
+    """Whether people gave scores, not labels: many numbers, some of which are not whole."""
     if not are_numbers(labels):
         return False
     numbers = {float(label) for label in labels if label is not None}
@@ -259,7 +259,7 @@ def _majorities(ratings: Mapping[str, Sequence[Label]], n: int) -> list[Label]:
 
 
 def make_by_row(n: int) -> list[str]:
-    """What rows without topics are drawn by: each by itself, many in groups at random."""
+    """The groups of rows without topics: each row alone, or random groups if there are many."""
     if n <= ROW_GROUPS:
         return [str(i) for i in range(n)]
     order = np.random.default_rng(0).permutation(n)
@@ -267,7 +267,7 @@ def make_by_row(n: int) -> list[str]:
 
 
 def _group(table: Table, columns: Columns, missing: Collection[str]) -> list[list[int]]:
-    """The rows of each item."""
+    """Collect the rows of each item."""
     if not columns.item:
         return [[i] for i in range(len(table.rows))]
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -283,7 +283,7 @@ def _group(table: Table, columns: Columns, missing: Collection[str]) -> list[lis
 def _ratings(
     table: Table, columns: Columns, groups: Sequence[Sequence[int]], read: Any
 ) -> dict[str, list[Label]]:
-    """By annotator the label of each item, None where there is none."""
+    """The label of each item by annotator; None: not labelled."""
     if not columns.annotator:
         ratings: dict[str, list[Label]] = {}
         for name in columns.human:
@@ -300,22 +300,22 @@ def _ratings(
             of = by_name.setdefault(str(who), [None] * len(groups))
             label = read(line.row.get(human))
             if of[at] is not None and label is not None and of[at] != label:
-                what = f"{who} gives {label!r} here and {of[at]!r} before"
-                raise InputError(f"{table.path}:{line.number}: {what}, wanted one label of an item")
+                what = f"{who} labels the same item {label!r} here and {of[at]!r} before"
+                raise InputError(f"{table.path}:{line.number}: {what}; wanted one label")
             of[at] = label if of[at] is None else of[at]
     if not by_name:
-        raise InputError(f"{table.path}: no row names its annotator ({columns.annotator})")
+        raise InputError(f"{table.path}: column {columns.annotator} is empty; wanted annotators")
     return by_name
 
 
 def _one_label(table: Table, name: str, group: Sequence[int], read: Any) -> Label:
-    """The label of an item in a column, which is the same in each of its rows."""
+    """The label of an item in a column, which must be the same in all its rows."""
     labels = {label: i for i in group if (label := read(table.rows[i].row.get(name))) is not None}
     if len(labels) > 1:
         number = table.rows[max(labels.values())].number
-        what = f"{name} of one item is {' and '.join(map(repr, labels))}"
-        hint = "; --annotator COLUMN says who labelled a row"
-        raise InputError(f"{table.path}:{number}: {what}, wanted one label{hint}")
+        what = f"{name} of one item is {' and '.join(map(repr, labels))}; wanted one label"
+        hint = "; if several people labelled it, add --annotator COLUMN"
+        raise InputError(f"{table.path}:{number}: {what}{hint}")
     return next(iter(labels), None)
 
 
@@ -328,17 +328,17 @@ def _judgements(table: Table, columns: Columns, group: Sequence[int], read: Any)
             continue
         at = str(row.get(columns.repeat)) if columns.repeat else ""
         if labels.setdefault(at, label) != label:
-            what = f"{columns.judge} of one item is {labels[at]!r} and {label!r}"
-            hint = "; --repeat COLUMN numbers repeated judgements" if not columns.repeat else ""
+            what = f"{columns.judge} of one item is {labels[at]!r} and {label!r}; wanted one label"
+            hint = "; if it was judged repeatedly, add --repeat COLUMN"
             number = table.rows[i].number
-            raise InputError(f"{table.path}:{number}: {what}, wanted one label{hint}")
+            raise InputError(f"{table.path}:{number}: {what}{'' if columns.repeat else hint}")
     return list(labels.values())
 
 
 def _covariate(
     name: str, table: Table, rows: Sequence[Mapping[str, Any]], missing: Collection[str]
 ) -> Covariate:
-    """What errors may go with: groups of a column, its numbers, or the words of its texts."""
+    """The values of a covariate: groups or numbers of a column, or the length of its texts."""
     column = name
     if column not in table.columns:
         texts = guess_columns(table, _TEXTS).columns if name == "length" else {}
@@ -350,7 +350,7 @@ def _covariate(
     values = [None if is_missing(value := row.get(column), missing) else value for row in rows]
     there = [value for value in values if value is not None]
     if len({str(value) for value in there}) < 2:
-        raise InputError(f"--by {name}: it is the same for all rows")
+        raise InputError(f"--by {name}: all rows have the same value; choose another column")
     numbers = [as_number(value) for value in values]
     if all(as_number(value) is not None for value in there) and len(set(numbers)) > 4:
         return _cut_at_median(Covariate(name, column, numbers))

@@ -1,4 +1,4 @@
-"""Every figure of a check, by the core's metrics: agreement, recall, rates, groups, repeats."""
+"""Compute the figures of a check with the core's metrics: agreement, recall, rates, groups."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from .items import Items
 Floats = NDArray[np.float64]
 _KEY = ("topic_id", "item")
 RESAMPLES = 1000
-MIN_ITEMS, MIN_CLUSTERS = 10, 5  # of a group that is compared with the rest
+MIN_ITEMS, MIN_CLUSTERS = 10, 5  # for a group that is compared with the rest
 
 
 def measure(items: Items, path: Path, *, level: float = LEVEL) -> dict[str, Any]:
-    """What `judge check --json` prints of items.
+    """Compute the figures that `judge check --json` prints.
 
-    Returns: the fields of `judge agree --json` of labels (`n`, `scale`, `confusion`, `accuracy`,
+    Returns: the fields of `judge agree --json` for labels (`n`, `scale`, `confusion`, `accuracy`,
         `cohen_kappa`, `intervals`, `annotators` ...), and
 
         - `n_rows`, `n_items`, `n_unlabelled` (no label of people), `n_unjudged`, `n_no_majority`;
         - `clusters`: `by` a column or None, `n`;
-        - `recall`, `precision`: by label `value`, `low`, `high` and `n`, the items behind it. The
-          interval goes by the clusters that have such an item. Of two labels `sensitivity` is the
-          recall of the better one, `specificity` that of the other;
-        - `rates`: of each label the share by people and by the judge of all judged items, and the
-          share corrected by people's labels; of two labels of the better one alone;
-        - `by`: of each covariate its groups;
-        - `repeats`: None, or how far repeated judgements agree.
+        - `recall`, `precision`: by label `value`, `low`, `high` and `n`, the number of items. The
+          interval uses the clusters that have such an item. With two labels `sensitivity` is the
+          recall of the better one and `specificity` the recall of the other;
+        - `rates`: for each label its share among all judged items by people and by the judge, and
+          the judge's share corrected by labels of people; with two labels only the better one;
+        - `by`: for each covariate its groups;
+        - `repeats`: None, or how well repeated judgements agree.
     """
     both = [i for i, x in enumerate(items.truth) if x is not None and items.judge[i] is not None]
     agreed = _agree(items, path, level)
@@ -106,10 +106,9 @@ def _agree(items: Items, path: Path, level: float) -> dict[str, Any]:
 def _share(
     label: str, given: Sequence[str], other: Sequence[str], clusters: Sequence[str], level: float
 ) -> dict[str, Any]:
-    """Of the items that one side gave this label, the share that the other did.
+    """The share of items with this label from one side that have it from the other side too.
 
-    The interval rests on the clusters that have such an item: five items that are all right say
-    less than five hundred, however many have other labels.
+    The interval uses only the clusters that have such an item, so it is wide for few items.
     """
     at = [i for i, x in enumerate(given) if x == label]
     if not at:
@@ -122,8 +121,8 @@ def _share(
 def _rate(items: Items, label: str, level: float) -> dict[str, Any]:
     """The share of a label among all judged items: by the judge, by people, and corrected.
 
-    Prediction-powered: see `metrics.ppi`. People's labels are taken to be drawn at random from the
-    judged items.
+    Corrected by prediction-powered inference, see `metrics.ppi`. This assumes that the items that
+    people labelled are a random sample of the judged items.
     """
     judged = [i for i, x in enumerate(items.judge) if x is not None]
     said = np.array([float(items.judge[i] == label) for i in judged])
@@ -164,9 +163,9 @@ def _rate(items: Items, label: str, level: float) -> dict[str, Any]:
 def _without_clusters(
     said: Floats, human: Floats, clusters: NDArray[np.int64], lam: float
 ) -> Floats:
-    """(n_clusters,) the corrected share without each cluster, in which every item counts the same.
+    """(n_clusters,) the corrected share without each cluster; every item has the same weight.
 
-    `metrics.ppi` leaves out topics that weigh the same; clusters of people's files do not.
+    `metrics.ppi` gives every topic the same weight; here a larger cluster weighs more.
     """
     on = ~np.isnan(human)
     error = np.where(on, np.nan_to_num(human) - lam * said, 0.0)
@@ -178,10 +177,9 @@ def _without_clusters(
 def _groups(
     items: Items, both: Sequence[int], covariate: Covariate, level: float
 ) -> dict[str, Any]:
-    """The judge by groups of items: how often it is right, and what it gives too much.
+    """Compare each group of items with the rest: accuracy, and judge minus people.
 
-    Each group is compared with the rest; the level of these intervals is corrected for the number
-    of groups (Bonferroni).
+    The level of these intervals is corrected for the number of groups (Bonferroni).
     """
     has = [i for i in both if covariate.values[i] is not None]
     names = [name for name in covariate.groups if any(covariate.group(i) == name for i in has)]
@@ -215,11 +213,11 @@ def _groups(
 def _minus_rest(
     values: Floats, inside: NDArray[np.bool_], clusters: Sequence[str], level: float
 ) -> dict[str, Any]:
-    """The mean inside minus the mean of the rest, with its interval by clusters.
+    """The mean of a group minus the mean of the rest, with an interval over clusters.
 
-    A few items that are all right say little, though drawing them again never changes them: the
-    variance is at least that of Agresti and Caffo (2000) for as many independent items. A group of
-    fewer than 10 items, or 5 clusters, has no interval.
+    The variance is at least that of Agresti and Caffo (2000) for as many independent items, so that
+    a few items that are all correct do not get a narrow interval. A group of fewer than 10 items,
+    or 5 clusters, has no interval.
     """
     sums = np.column_stack([values * inside, inside, values * ~inside, ~inside]).astype(np.float64)
     total = sums.sum(axis=0)
@@ -241,7 +239,7 @@ def _minus_rest(
 
 
 def _repeats(items: Items, level: float) -> dict[str, Any] | None:
-    """How far repeated judgements of an item agree: the judge's noise."""
+    """How well repeated judgements of an item agree, which is the judge's noise."""
     at = [i for i, of in enumerate(items.repeats) if len(of) > 1]
     if not at:
         return None
@@ -265,7 +263,7 @@ def _repeats(items: Items, level: float) -> dict[str, Any] | None:
 
 
 def people_share(figures: dict[str, Any]) -> dict[str, Any] | None:
-    """How often two annotators agree on an item, and how often the judge does with one of them."""
+    """How often two annotators agree on an item, and how often the judge agrees with one."""
     annotators = figures["annotators"]
     if annotators is None:
         return None
@@ -280,12 +278,12 @@ def people_share(figures: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def count_needed(share: dict[str, Any], wanted: float, level: float) -> int | None:
-    """How many items in all would put the end of a share's interval at `wanted`, if it stays.
+    """Estimate how many items put the end of a share's interval at `wanted`, if the share stays.
 
-    On the logit scale the width of an interval falls as one over the root of the number of items.
-    A share of 1 has the interval of Clopper and Pearson.
+    Assumes that on the logit scale the width of the interval falls with the square root of the
+    number of items. A share of 1 has the interval of Clopper and Pearson.
 
-    Returns: None where the share equals `wanted`, or has no interval.
+    Returns: the total number of items; None if the share equals `wanted` or has no interval.
 
     >>> count_needed({"value": 1.0, "low": 0.48, "high": 1.0, "n": 5}, 0.8, 0.95)
     17

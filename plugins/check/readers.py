@@ -1,8 +1,8 @@
-"""Results of Inspect, DeepEval, promptfoo and MLflow as tables: a row an item, a column a score.
+"""Read results of Inspect, DeepEval, promptfoo and MLflow as tables, with a row per item.
 
-A judge's score has the name that the tool gives it. Labels of people stand in the same file: in a
-sample's metadata (Inspect, DeepEval), as an edited score (Inspect), a rating in the web viewer
-(promptfoo), or an assessment whose source is HUMAN (MLflow).
+Each score of a judge is a column with the name that the tool gives it. Labels of people are in the
+same file: in a sample's metadata (Inspect, DeepEval), as an edited score (Inspect), a rating in the
+web viewer (promptfoo), or an assessment whose source is HUMAN (MLflow).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ...records.reading.problems import InputError, Problems, need
 from ...records.tables import Table, find_binary_kind, find_encoding, read_table
 
 Row = dict[str, Any]
-Judged = tuple[Row, list[str]]  # with the columns that hold what a judge said
-_TEXT = 300  # characters of a text that are kept: nothing is judged here
+Judged = tuple[Row, list[str]]  # with the columns of a judge's scores
+_TEXT = 300  # characters of a text to keep; texts are not judged here
 _HUMAN = "human"
 
 
 @dataclass(frozen=True)
 class Results:
-    """A table, and which of its columns are a judge's, where the tool says so."""
+    """A table, and the columns with a judge's scores, if the tool says which."""
 
     table: Table
     judged: tuple[str, ...] = ()
 
 
 def read_results(path: Path, problems: Problems, sheet: str | None = None) -> Results:
-    """A file of another tool, recognised by what it holds, or any table.
+    """Read a file of another tool, recognised by its content, or any table.
 
     Raises: InputError as `read_table` does, or for a file of a tool without a single item.
     """
@@ -47,7 +47,7 @@ def read_results(path: Path, problems: Problems, sheet: str | None = None) -> Re
 
 
 def _whole_json(path: Path) -> Any:
-    """The value of a file that is one JSON value, of JSONL the rows; None: it is something else."""
+    """The value of a JSON file, or the rows of a JSONL file; None for other files."""
     if not path.is_file() or find_binary_kind(path) or find_encoding(path, 4096) != "utf-8":
         return None
     content = path.read_bytes()
@@ -92,11 +92,11 @@ def _plain(values: Mapping[str, Any] | None) -> Iterator[tuple[str, Any]]:
 
 
 def _inspect_archive(path: Path, problems: Problems) -> Results:
-    """A log in Inspect's own format, which its library reads."""
+    """Read a log in Inspect's own format with its library."""
     log = need("inspect_ai.log", "inspect")
     try:
         read = log.read_eval_log(str(path)).model_dump(mode="json")
-    except Exception as error:  # what the library raises has no common class
+    except Exception as error:  # the library's errors have no common class
         raise InputError(f"{path}: not a log that Inspect reads ({error})") from None
     return _make_table(path, _inspect_rows(read), problems, "Inspect")
 
@@ -106,7 +106,7 @@ def _is_inspect(value: Any) -> bool:
 
 
 def _inspect_rows(log: Mapping[str, Any]) -> Iterator[Judged]:
-    """A row a sample and epoch. An edited score is a person's: the first one was the judge's."""
+    """A row per sample and epoch. An edited score is a person's; the first one is the judge's."""
     for sample in log.get("samples") or ():
         row: Row = {"item": str(sample.get("id")), "epoch": sample.get("epoch")}
         target = sample.get("target")
@@ -148,7 +148,7 @@ def _deepeval_cases(value: Any) -> Any:
 
 
 def _deepeval_rows(value: Mapping[str, Any]) -> Iterator[Judged]:
-    """A row a test case: of each metric its score, and whether it passed."""
+    """A row per test case, with the score of each metric and whether it passed."""
     for case in _deepeval_cases(value):
         row: Row = {"item": case.get("name"), "question": _cut(case.get("input")),
                     "answer": _cut(case.get("actualOutput"))}  # fmt: skip
@@ -180,10 +180,10 @@ def _promptfoo_results(value: Mapping[str, Any]) -> Any:
 
 
 def _promptfoo_rows(value: Any) -> Iterator[Judged]:
-    """A row a test and provider: whether each assertion passed, and what a person said of it.
+    """A row per test and provider: whether each assertion passed, and the rating of a person.
 
-    A rating in the web viewer replaces the result of the test; what the judge said stands in the
-    results of the assertions.
+    A rating in the web viewer replaces the result of the test; the results of the assertions keep
+    the judge's label.
     """
     rows = value if isinstance(value, list) else _promptfoo_results(value)
     for at, result in enumerate(rows):
@@ -222,7 +222,7 @@ def _is_trace(value: Any) -> bool:
 
 
 def _assessments(value: Mapping[str, Any]) -> Any:
-    """The assessments of a trace, as `to_dict`, `to_json` or a frame of `search_traces` has it."""
+    """The assessments of a trace from `to_dict`, `to_json` or a frame of `search_traces`."""
     info = value.get("info")
     found = info.get("assessments") if isinstance(info, dict) else value.get("assessments")
     return found if isinstance(found, list) else None
@@ -237,7 +237,7 @@ def _is_mlflow(value: Any) -> bool:
 
 
 def _is_split_frame(value: Any) -> bool:
-    """A table that `mlflow.evaluate` logs: its columns, and its rows as lists."""
+    """Whether a value is a table that `mlflow.evaluate` logs: columns, and rows as lists."""
     return (
         isinstance(value, dict)
         and {"columns", "data"} <= value.keys()
@@ -246,7 +246,7 @@ def _is_split_frame(value: Any) -> bool:
 
 
 def _mlflow_rows(value: Any) -> Iterator[Judged]:
-    """A row a trace, a column an assessment: `NAME` of a judge, `human NAME WHO` of a person."""
+    """A row per trace, a column per assessment: `NAME` by a judge, `human NAME WHO` by a person."""
     if _is_split_frame(value):
         for cells in value["data"]:
             yield {str(k): _short(v) for k, v in zip(value["columns"], cells, strict=True)}, []

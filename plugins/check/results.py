@@ -1,4 +1,4 @@
-"""People's labels of a results folder: the items, and the judge that labelled them."""
+"""Join labels of people with the judgements of a results folder."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .scales import Label, Scale
 def read_judged_items(
     labels: Path, folder: Path, problems: Problems, where: Mapping[str, Sequence[str]]
 ) -> tuple[Items, Identity]:
-    """The items that people labelled or the judge did, joined by their ids, and the judge.
+    """Read the items that people or the judge labelled, joined by their ids, and the judge.
 
     Items of topics that the judge was fitted on are left out.
 
-    Raises: InputError where the two are of other things, or have no item in common.
+    Raises: InputError if the two have different ids, or no item in common.
     """
     human = read_labels(labels, problems, where)
     judged = read_labels(find_judged_file(folder, human.kind), problems)
@@ -41,7 +41,7 @@ def read_judged_items(
     cells = [known[i] for i in at]
     if not any(cell in human.cells and cell in judged.cells for cell in cells):
         why = f" outside the {len(fitted_on)} topics that it was fitted on" if fitted_on else ""
-        raise InputError(f"{labels} and {folder}: no item with both labels{why}")
+        raise InputError(f"{labels} and {folder}: no item has a label from both{why}")
     scale = join_scales(human.scale, judged.scale)
     names = sorted({name for of in human.annotations.values() for name in of})
     ratings: dict[str, list[Label]] = {
@@ -76,17 +76,19 @@ def _identity(folder: Path, kind: str) -> Identity:
     if name not in judges and len(judges) == 1:
         name = next(iter(judges))
     if name not in judges:
-        raise InputError(f"{folder}: which of its judges gave {kind}? It has {', '.join(judges)}")
+        raise InputError(
+            f"{folder}: cannot tell which judge labelled {kind}; it has {', '.join(judges)}"
+        )
     return Identity(name, judges[name])
 
 
 def _find_fitted_on(folder: Path, identity: Identity) -> frozenset[str]:
-    """The topics whose labels are in the judge. Raises: InputError if its file is gone."""
+    """The topics that the judge was fitted on. Raises: InputError if its file is missing."""
     if identity.fields.get("state") is None:
         return frozenset()
     inputs = find_inputs(folder)
     state = inputs.config.judges[identity.name].state
     if state is None:
         return frozenset()
-    inputs.check(f"which topics {identity.name} was fitted on is not known", [state])
+    inputs.check(f"cannot tell which topics {identity.name} was fitted on", [state])
     return frozenset(read_judge_file(state).fitted_on)

@@ -1,4 +1,4 @@
-"""Labels of two columns on one scale: spellings, yes and no, order, and cuts of scores."""
+"""Put the labels of two columns on one scale: spellings, yes and no, order, cuts of scores."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Scale:
     """The labels of both sides, worst to best.
 
     Attributes:
-        is_ordered: whether labels can be more or less far apart.
-        notes: what was taken to mean what.
+        is_ordered: whether the order has a meaning, so that kappa can weight distances.
+        notes: how labels were interpreted.
     """
 
     labels: tuple[str, ...]
@@ -52,12 +52,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the judge's scores become labels.
+    """The cuts that turn the judge's scores into k labels.
 
     Attributes:
-        at: (k-1,) ascending; the label is how many of them the score reaches.
-        is_fitted: on these labels; then each row was labelled by a cut fitted on other rows.
-        low, high: of one fitted cut, the range over the folds; None: it was given.
+        at: (k-1,) ascending; the index of a label is the number of cuts that the score reaches.
+        is_fitted: whether the cuts were fitted here, each row with a cut fitted on other rows.
+        low, high: the range of a fitted cut over the folds; None: the cut was given.
     """
 
     at: tuple[float, ...]
@@ -67,7 +67,7 @@ class Cut:
 
 
 def spell(value: object) -> str:
-    """A label by which spellings are compared: `Not_Supported ` is `not supported`, 1.0 is 1.
+    """Normalise the spelling of a label: `Not_Supported ` is `not supported`, 1.0 is 1.
 
     >>> spell("Not_Supported "), spell(1.0), spell(True), spell("PASS")
     ('not supported', '1', 'true', 'pass')
@@ -79,7 +79,7 @@ def spell(value: object) -> str:
 
 
 class Spellings:
-    """The labels as they are mostly written, with those that were mapped to others."""
+    """The most frequent spelling of each label, and the mapped labels."""
 
     def __init__(self, mapped: Mapping[str, str], cells: Iterable[object]) -> None:
         self._mapped = {spell(old): new for old, new in mapped.items()}
@@ -93,7 +93,7 @@ class Spellings:
         self._shown |= {spell(new): new for new in mapped.values()}
 
     def label(self, value: object) -> str:
-        """The label that a cell holds."""
+        """The label in a cell."""
         written = type(value), str(value)
         if written not in self._known:
             key = spell(str(value))
@@ -104,7 +104,7 @@ class Spellings:
 
 
 def are_numbers(labels: Sequence[Label]) -> bool:
-    """Whether all labels that are there are numbers."""
+    """Whether all labels are numbers, apart from missing ones."""
     there = {label for label in labels if label is not None}
     return bool(there) and all(as_number(label) is not None for label in there)
 
@@ -112,12 +112,12 @@ def are_numbers(labels: Sequence[Label]) -> bool:
 def make_scale(
     human: Sequence[Label], judge: Sequence[Label], given: Sequence[str], path: object
 ) -> tuple[Scale, Mapping[str, str]]:
-    """The scale of both sides, and what labels of the judge are called on it.
+    """Make the scale of both sides, and the map from labels of the judge to it.
 
     Args:
-        given: the labels from worst to best, as the user wrote them; (): they are found.
+        given: the user's labels from worst to best; (): detect them.
 
-    Raises: InputError for labels that are not on it, or two sides without a label in common.
+    Raises: InputError for labels that are not on it, or two sides without a common label.
     """
     ours = list(dict.fromkeys(label for label in human if label is not None))
     theirs = list(dict.fromkeys(label for label in judge if label is not None))
@@ -131,15 +131,15 @@ def make_scale(
         if len(sides) == len(ours) and len(other) == len(theirs) == len({*other.values()}):
             renamed = {label: sides.get(side, label) for label, side in other.items()}
             pairs = ", ".join(f"{a} = {b}" for a, b in renamed.items() if a != b)
-            notes += [f"The judge's labels by people's: {pairs}."] if pairs else []
+            notes += [f"The judge's labels were read as: {pairs}."] if pairs else []
     labels = list(dict.fromkeys((*ours, *(renamed.get(label, label) for label in theirs))))
     if not {*ours} & {renamed.get(label, label) for label in theirs}:
         raise InputError(
-            f"{path}: people's labels are {_name(ours)}, the judge's {_name(theirs)}; say which "
-            f"are the same: --map {_word(theirs[0])}={_word(ours[0])}"
+            f"{path}: labels of people are {_name(ours)}, labels of the judge {_name(theirs)}; map "
+            f"them, such as --map {_word(theirs[0])}={_word(ours[0])}"
         )
     if len(labels) > MAX_LABELS:
-        raise InputError(f"{path}: {len(labels):,} labels, wanted {MAX_LABELS} at most")
+        raise InputError(f"{path}: has {len(labels):,} labels; wanted at most {MAX_LABELS}")
     if len(labels) < 2:
         raise InputError(f"{path}: every label is {labels[0]!r}; there is nothing to compare")
     ordered, is_ordered, more = _order(labels)
@@ -155,21 +155,21 @@ def _given_scale(
     strange = [x for x in dict.fromkeys((*ours, *theirs)) if spell(x) not in by_spelling]
     if strange:
         raise InputError(
-            f"--scale {','.join(given)}: {_name(strange)} is in the file and not on the scale; "
-            f"--map {_word(strange[0])}={_word(given[0])} reads it as another label, "
-            f"--missing {_word(strange[0])} as none"
+            f"--scale {','.join(given)}: the file also has {_name(strange)}; map it with "
+            f"--map {_word(strange[0])}={_word(given[0])}, or ignore it with "
+            f"--missing {_word(strange[0])}"
         )
     renamed = {label: by_spelling[spell(label)] for label in (*ours, *theirs)}
     return Scale(tuple(given), True), renamed
 
 
 def _order(labels: Sequence[str]) -> tuple[tuple[str, ...], bool, list[str]]:
-    """The labels from worst to best; by name, where no order is known."""
+    """Order the labels from worst to best, or by name if no order is known."""
     keys = {spell(label).replace(" ", "_"): label for label in labels}
     known = find_scale(OTHER, set(keys))
     if known is not None and len(labels) > 2 and len(known) <= _MAX_RANGE:
         return tuple(keys.get(label, label) for label in known), True, []
-    if known is not None:  # with labels that nobody used left out
+    if known is not None:  # without labels that nobody used
         return tuple(keys[label] for label in known if label in keys), True, []
     if are_numbers(labels):
         return tuple(sorted(labels, key=lambda label: as_number(label) or 0.0)), True, []
@@ -182,14 +182,14 @@ def _order(labels: Sequence[str]) -> tuple[tuple[str, ...], bool, list[str]]:
         if by_side.keys() == {0, 1}:
             return (by_side[0], by_side[1]), True, []
         low, high = sorted(labels)
-        note = f"{high!r} is taken as the better label (the positive one)"
-        return (low, high), True, [f"{note}; --scale {_word(high)},{_word(low)} turns it round."]
-    note = "The labels have no known order; --scale WORST,...,BEST gives one."
+        note = f"{high!r} is assumed to be the better (positive) label"
+        return (low, high), True, [f"{note}; --scale {_word(high)},{_word(low)} reverses it."]
+    note = "The order of the labels is unknown; give it with --scale WORST,...,BEST."
     return tuple(sorted(labels)), False, [note]
 
 
 def needs_cut(human: Sequence[Label], judge: Sequence[Label]) -> bool:
-    """Whether the judge gives scores where people give labels."""
+    """Whether the judge gives scores and people give labels."""
     if not are_numbers(judge):
         return False
     theirs = _numbers(judge)
@@ -212,9 +212,9 @@ def _numbers(labels: Sequence[Label]) -> set[float]:
 
 
 def cut_people(human: Sequence[Label], at: str, path: object) -> list[Label]:
-    """People's numbers, or labels with a known order, as negative and positive.
+    """Turn numbers, or labels with a known order, into negative and positive.
 
-    Raises: InputError for labels without an order, or a cut that is not among them.
+    Raises: InputError for labels without an order, or a cut that is not one of them.
     """
     there = list(dict.fromkeys(label for label in human if label is not None))
     if are_numbers(there) and (number := as_number(at)) is not None:
@@ -223,7 +223,7 @@ def cut_people(human: Sequence[Label], at: str, path: object) -> list[Label]:
     ranks = {spell(label): rank for rank, label in enumerate(ordered)}
     if not is_ordered or ranks.get(spell(at), 0) < 1:
         wanted = ", ".join(ordered[1:]) if is_ordered else "labels with an order (--scale)"
-        raise InputError(f"--cut {at}: people's labels are {_name(ordered)}; wanted {wanted}")
+        raise InputError(f"--cut {at}: labels of people are {_name(ordered)}; wanted {wanted}")
     return [None if x is None else BINARY[ranks[spell(x)] >= ranks[spell(at)]] for x in human]
 
 
@@ -234,16 +234,16 @@ def cut_scores(
     clusters: Sequence[str],
     given: float | None,
 ) -> tuple[list[Label], Cut]:
-    """The labels that scores become, by a given cut, or by cuts fitted on the labels of other rows.
+    """Turn scores into labels by a given cut, or by cuts fitted on the labels of other rows.
 
-    Rows of one cluster are in one fold. A row that people did not label is cut where all labels
-    say. The objective is Cohen's kappa, of more than two labels with linear weights.
+    Rows of one cluster are in one fold. Rows without a label of people get the cut fitted on all
+    labels. The fit maximises Cohen's kappa, with linear weights for more than two labels.
 
     Args:
-        scores: (n,) of the judge; None: not judged. human: (n,) labels on the scale.
-        clusters: (n,) such as topics.
+        scores: (n,) the judge's scores; None: not judged. human: (n,) labels on the scale.
+        clusters: (n,) groups of rows, such as topics.
 
-    Raises: InputError where too few rows have both.
+    Raises: InputError if too few rows have both.
     """
     if given is not None:
         return [_label(score, (given,), scale) for score in scores], Cut((given,), False)
@@ -251,7 +251,7 @@ def cut_scores(
     both = [i for i, x in enumerate(human) if x is not None and scores[i] is not None]
     names = sorted({clusters[i] for i in both})
     if len(names) < 2:
-        raise InputError("too few rows have a label and a score to fit a cut; --cut gives one")
+        raise InputError("too few rows have a label and a score to fit a cut; give one with --cut")
     order = np.random.default_rng(0).permutation(len(names))
     fold_of = {names[at]: i % FOLDS for i, at in enumerate(order.tolist())}
     objective = "kappa" if len(scale) == 2 else "linear"
@@ -278,17 +278,17 @@ def _label(score: float | None, cuts: Sequence[float], scale: Sequence[str]) -> 
 
 
 def describe_cut(cut: Cut, scale: Sequence[str]) -> str:
-    """Where scores become which label, and what that rests on."""
+    """Describe the cuts, and how they were chosen."""
     rounded = [format_given(round(at, 4)) for at in cut.at]
     steps = ", ".join(
         f"{cell(label, 30)} from {at}" for label, at in zip(scale[1:], rounded, strict=True)
     )
     if not cut.is_fitted:
-        return f"Judge's scores as labels: {steps}."
+        return f"Labels from the judge's scores: {steps}."
     low, high = (format_given(round(x or 0.0, 4)) for x in (cut.low, cut.high))
     spread = "" if len(cut.at) > 1 or low == high else f" ({low} to {high})"
     return (
-        f"Best cut of the judge's scores: {steps}. Each row is labelled by a cut fitted on "
+        f"Best cut of the judge's scores: {steps}. Each row gets its label from a cut fitted on "
         f"other rows{spread}."
     )
 
@@ -303,7 +303,7 @@ def _name(labels: Sequence[str]) -> str:
 
 
 def take_majority(labels: Sequence[str]) -> Label:
-    """The label that more than half of them are; None: there is none."""
+    """The label of more than half of them; None: no majority."""
     if not labels:
         return None
     ((label, n),) = Counter(labels).most_common(1)

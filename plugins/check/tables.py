@@ -1,4 +1,4 @@
-"""What `judge check` shows: a sentence, the verdict, and the tables behind them."""
+"""The view of `judge check`: a sentence, the verdict, and the tables behind them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .verdict import Outcome, format_percent
 Figures = Mapping[str, Any]
 _STYLES = {Outcome.FAILED: Style.UNJUDGED, Outcome.OPEN: Style.WARNING}
 _MAX_SQUARE = 12  # labels of a confusion table
-_MAX_GROUPS = 12  # shown of a covariate, those furthest from the rest first
+_MAX_GROUPS = 12  # groups shown of a covariate, the most different first
 
 
 def make_check_view(figures: Figures) -> View:
@@ -59,7 +59,7 @@ def _requirements(figures: Figures) -> Table:
 
 
 def _agreement(figures: Figures) -> Table:
-    """Kappa beside that of people, where several labelled."""
+    """Kappa of the judge, and of people if several labelled."""
     intervals, annotators = figures["intervals"], figures["annotators"]
     is_weighted = figures["is_ordered"] and len(figures["scale"]) > 2
     names = (["linear", "quadratic"] if is_weighted else []) + ["unweighted"]
@@ -106,7 +106,7 @@ def _confusion(figures: Figures) -> Table:
 
 
 def _by_label(figures: Figures) -> Table:
-    """Recall and precision; of two labels the recalls are sensitivity and specificity."""
+    """Recall and precision by label; for two labels, recall is sensitivity or specificity."""
     columns = [
         Column("label", Kind.NAME),
         Column("people", Kind.COUNT),
@@ -147,7 +147,9 @@ def _rates(figures: Figures) -> Table:
     title = f"Share of labels in {count(n, 'judged item')}, {n_labels:,} labelled by people"
     notes = []
     if n_labels < n:
-        notes = ["The corrected share holds if the labelled items are a random draw of all."]
+        notes = [
+            "The corrected share is valid if the labelled items are a random sample of all items."
+        ]
     return Table(title, columns, rows, notes=notes)
 
 
@@ -178,40 +180,42 @@ def _groups(figures: Figures, of: Figures) -> Table:
         rows.append(Row(cells, Style.WARNING if compare_with_zero(rest) < 0 else Style.PLAIN))
     notes = [_differs(of, groups)]
     if len(groups) > _MAX_GROUPS:
-        notes.append(f"{len(groups) - _MAX_GROUPS:,} groups nearer to the rest are left out.")
+        notes.append(f"{len(groups) - _MAX_GROUPS:,} groups that differ less are not shown.")
     if len(groups) > 2:
         level = f"{100 * figures['level']:g}%"
-        notes.append(f"The intervals of the {len(groups):,} groups hold together at {level}.")
+        notes.append(
+            f"The {level} level holds for the intervals of all {len(groups):,} groups jointly."
+        )
     return Table(f"The judge by {cell(of['by'], 30)}", columns, rows, notes=notes)
 
 
 def _differs(of: Figures, groups: Sequence[Figures]) -> str:
     worse = [g for g in groups if compare_with_zero(g["accuracy_minus_rest"]) < 0]
     if not worse:
-        return f"No group of {cell(of['by'], 30)} is shown to be judged worse than the rest."
+        return f"No group of {cell(of['by'], 30)} is judged significantly worse than the rest."
     names = ", ".join(cell(g["group"], 30) for g in worse[:3]) + ", ..." * (len(worse) > 3)
-    return f"Judged worse than the rest: {names}."
+    return f"Judged significantly worse than the rest: {names}."
 
 
 def _notes(figures: Figures) -> Iterator[str]:
     clusters = figures["clusters"]
     if clusters["by"]:
         by = cell(clusters["by"], 30)
-        yield f"Intervals go by {by}, as rows that share it are not independent."
+        yield f"Intervals treat rows with the same {by} as one group, as they are not independent."
     else:
-        yield "Intervals go by row: no column says which rows belong together (--topic COLUMN)."
+        yield "Intervals treat rows as independent; if some belong together, add --topic COLUMN."
     left = {
         "without a label of people": figures["n_unlabelled"],
         "without a judgement": figures["n_unjudged"],
-        "without a label that most annotators gave": figures["n_no_majority"],
+        "without a majority of annotators": figures["n_no_majority"],
     }
     if any(left.values()):
         parts = ", ".join(f"{n:,} {what}" for what, n in left.items() if n)
         yield f"{count(figures['n_items'], 'item')}; left out of the agreement: {parts}."
     if (again := figures["repeats"]) is not None:
         yield (
-            f"Judged repeatedly: {count(again['n_items'], 'item')}, of which {again['n_flaky']:,} "
-            "changed their label; two judgements of an item are equal in "
+            f"Judged repeatedly: {count(again['n_items'], 'item')}; {again['n_flaky']:,} of them "
+            "changed their label. Two judgements of an item agree in "
             f"{format_percent(again['same']['value'])} of cases."
         )
     yield from figures["notes"]

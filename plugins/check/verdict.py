@@ -1,4 +1,4 @@
-"""What a judge has to reach, whether it does, and what more labels would tell."""
+"""Requirements for a judge, whether it meets them, and how many more labels would decide it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ...views.numbers import format_given, format_share
 from .measure import count_needed, people_share
 
 Figures = Mapping[str, Any]
-LEAST = 0.8  # by default, of the lower end of an interval
+LEAST = 0.8  # default bound for the lower end of an interval
 DEFAULT = "sensitivity>=.8,specificity>=.8"
 _BY_LABEL = ("recall", "precision")
 _KAPPAS = {"kappa": "unweighted", "linear_kappa": "linear", "quadratic_kappa": "quadratic"}
 _NAMES = ("sensitivity", "specificity", *_BY_LABEL, "accuracy", *_KAPPAS)
 _FORM = re.compile(r"\s*([\w ]+?)(?::(.+?))?\s*>=\s*(\d*\.?\d+)(%?)\s*")
-_CLOSE = 10  # times as many items as there are: no number to aim at
+_CLOSE = 10  # times as many items as there are: too many to recommend
 _MAX_NAMED = 5  # labels of a scale, in a sentence
-_MAX_NEEDED = 100_000  # above this no number of labels is named
+_MAX_NEEDED = 100_000  # above this, no number of labels is recommended
 
 
 class Outcome(StrEnum):
-    """Whether a requirement is met: by the whole interval, by no part of it, or neither."""
+    """Whether a requirement is met: by the whole interval, by no part of it, or undecided."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Requirement:
-    """What the lower end of a figure's interval has to reach; label "": of every label."""
+    """A bound for the lower end of a figure's interval; label "": for every label."""
 
     figure: str
     least: float
@@ -44,18 +44,18 @@ class Requirement:
 
     @property
     def name(self) -> str:
-        """As `--certify` has it."""
+        """The requirement as you write it after `--certify`."""
         of = f":{self.label}" if self.label else ""
         return f"{self.figure}{of}>={format_given(self.least)}"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a requirement, for one figure.
+    """The result of a requirement for one figure.
 
     Attributes:
-        n: items behind the figure. needed: how many in all would settle it, if the share stays;
-            None: settled, or not known. of: people's label of those items, "": any.
+        n: items behind the figure. needed: how many items in all would decide it, if the share
+            stays; None: decided, or unknown. of: the label of people on these items; "": any.
     """
 
     requirement: str
@@ -71,14 +71,14 @@ class Finding:
 
 
 def read_requirements(text: str) -> list[Requirement]:
-    """`sensitivity>=.8,recall:support>=70%` as requirements. Raises: InputError for another form.
+    """Read `sensitivity>=.8,recall:support>=70%`. Raises: InputError for another form.
 
     >>> [each.name for each in read_requirements("specificity >= 80%, recall:full>=.7")]
     ['specificity>=.8', 'recall:full>=.7']
     """
     found = []
     for part in text.split(","):
-        form = "wanted FIGURE>=NUMBER with commas between, as sensitivity>=.8,specificity>=.8"
+        form = "wanted FIGURE>=NUMBER, separated by commas, such as sensitivity>=.8,specificity>=.8"
         if (match := _FORM.fullmatch(part)) is None:
             raise InputError(f"--certify {text}: {part.strip() or 'it is empty'}; {form}")
         name, label = match[1].strip().lower().replace(" ", "_"), match[2] or ""
@@ -96,7 +96,7 @@ def read_requirements(text: str) -> list[Requirement]:
 
 
 def find_requirements(figures: Figures, text: str | None) -> list[Requirement]:
-    """What was asked for; else sensitivity and specificity, of more labels the recall of each."""
+    """The given requirements, or sensitivity and specificity (over two labels: every recall)."""
     if text is not None:
         return read_requirements(text)
     if len(figures["scale"]) == 2:
@@ -105,9 +105,10 @@ def find_requirements(figures: Figures, text: str | None) -> list[Requirement]:
 
 
 def judge_requirements(figures: Figures, wanted: Sequence[Requirement]) -> list[Finding]:
-    """What became of each requirement; of one for every label a finding a label.
+    """Check each requirement; a requirement for every label gives one finding per label.
 
-    Raises: InputError for sensitivity and specificity of more than two labels, or an unknown label.
+    Raises: InputError for sensitivity or specificity with more than two labels, or an unknown
+        label.
     """
     return [finding for each in wanted for finding in _findings(figures, each)]
 
@@ -118,14 +119,14 @@ def _findings(figures: Figures, wanted: Requirement) -> Iterator[Finding]:
         if len(scale) > 2:
             raise InputError(
                 f"{wanted.name}: there are {len(scale)} labels ({', '.join(map(cell, scale))}); "
-                "recall>=.8 is for each of them, --cut LABEL makes two of them"
+                "ask for recall>=.8, which is for each label, or make two labels with --cut LABEL"
             )
         label = scale[wanted.figure == "sensitivity"]
         yield _finding(figures, wanted, wanted.figure, figures[wanted.figure], label)
     elif wanted.figure in _BY_LABEL:
         if wanted.label and wanted.label not in scale:
             what = f"no label {wanted.label!r}{did_you_mean(wanted.label, scale)}"
-            raise InputError(f"{wanted.name}: {what}; there is {', '.join(map(cell, scale))}")
+            raise InputError(f"{wanted.name}: {what}; wanted one of {', '.join(map(cell, scale))}")
         for label in [wanted.label] if wanted.label else scale:
             name = f"{wanted.figure} of {cell(label, 30)}"
             of = label if wanted.figure == "recall" else ""
@@ -157,7 +158,7 @@ def _finding(figures: Figures, wanted: Requirement, name: str, row: Figures, lab
 
 
 def decide(findings: Sequence[Finding]) -> Outcome:
-    """Failed where one is, passed where all are."""
+    """Failed if one finding failed; passed if all passed."""
     outcomes = {finding.outcome for finding in findings}
     if Outcome.FAILED in outcomes:
         return Outcome.FAILED
@@ -165,30 +166,30 @@ def decide(findings: Sequence[Finding]) -> Outcome:
 
 
 def write_verdict(findings: Sequence[Finding]) -> str:
-    """Whether the judge can be relied on, which figure decides, and what would tell."""
+    """Say whether the judge is good enough, which figure decides, and what would settle it."""
     outcome = decide(findings)
     short = [finding for finding in findings if finding.outcome is outcome]
     least = {finding.least for finding in findings}
-    bound = f" {format_percent(least.pop())}" if len(least) == 1 else " what is wanted"
+    bound = f" {format_percent(least.pop())}" if len(least) == 1 else " its bound"
     if outcome is Outcome.PASSED:
-        return f"Good enough: every lower end reaches{bound}."
+        return f"Good enough: the lower end of every interval reaches{bound}."
     if outcome is Outcome.FAILED:
         first = min(short, key=lambda finding: (finding.high or 0.0) - finding.least)
         at_most = _format(first, first.high)
         n_others = len(short) - 1
-        others = f" {n_others} more {'figures fall' if n_others > 1 else 'figure falls'} short."
+        others = f" {n_others} more {'figures are' if n_others > 1 else 'figure is'} too low."
         return (
-            f"Not good enough: {first.figure} is {at_most} at most, wanted "
-            f"{_format(first, first.least)}.{others if n_others else ''}"
+            f"Not good enough: {first.figure} is at most {at_most}, but "
+            f"{_format(first, first.least)} is required.{others if n_others else ''}"
         )
     first = max(short, key=lambda finding: (finding.low is None, finding.needed or 0))
     if first.value is None:
-        why = f"people label no item {cell(first.of, 30)}" if first.of else "it is undefined"
-        return f"Not enough labels to tell: no {first.figure}, for {why}."
+        why = f", since people label no item {cell(first.of, 30)}" if first.of else ""
+        return f"Not enough labels to tell: {first.figure} is undefined{why}."
     span = "has no interval"
     if first.low is not None:
         span = f"lies between {_format(first, first.low)} and {_format(first, first.high)}"
-    wanted = f"wanted {_format(first, first.least)}"
+    wanted = f"and {_format(first, first.least)} is required"
     text = f"Not enough labels to tell: {first.figure} {span}, {wanted}."
     return f"{text} {_what_would_tell(first)}".rstrip()
 
@@ -206,21 +207,21 @@ def _what_would_tell(finding: Finding) -> str:
     if finding.needed > _CLOSE * finding.n:
         least = format_percent(finding.least)
         return f"It is so close to {least} that about {more}{of} would be needed to tell."
-    if finding.value > finding.least:
-        end = f"about {more}{of} are enough to show it"
-    else:
-        end = f"it falls short, and about {more}{of} would show it"
-    return f"If the judge goes on like this, {end} ({finding.n:,} now)."
+    result = "passes" if finding.value > finding.least else "fails"
+    return (
+        f"If this value stays, the judge {result}, and about {more}{of} would show it "
+        f"({finding.n:,} now)."
+    )
 
 
 def _round(n: int) -> int:
-    """Two digits: it is an estimate."""
+    """Round an estimate up to two digits."""
     digits = max(len(str(n)) - 2, 0)
     return int(math.ceil(n / 10**digits) * 10**digits)
 
 
 def write_sentence(figures: Figures) -> str:
-    """How well the judge does, in plain percentages, beside people among themselves."""
+    """Describe in percent how often the judge agrees with people, and people with each other."""
     scale = figures["scale"]
     found = [(cell(label, 30), format_percent(row["value"])) for label, row in _recalls(figures)]
     if len(scale) == 2 and len(found) == 2:
@@ -233,14 +234,14 @@ def write_sentence(figures: Figures) -> str:
         text += f" ({', '.join(' '.join(pair) for pair in found)})" * bool(found) + "."
     if (shares := people_share(dict(figures))) and shares["people"]["value"] is not None:
         text += (
-            f" Two people agree on {format_percent(shares['people']['value'])} of items, the judge "
-            f"and one of them on {format_percent(shares['judge'])}."
+            f" Two people agree on {format_percent(shares['people']['value'])} of items; the judge "
+            f"and one of them agree on {format_percent(shares['judge'])}."
         )
     return text
 
 
 def _recalls(figures: Figures) -> Iterator[tuple[str, Figures]]:
-    """Labels that people gave, the best first, with their recall; of long scales none."""
+    """The recall of each label that people gave, best label first; empty for long scales."""
     if len(figures["scale"]) > _MAX_NAMED:
         return
     for label in reversed(figures["scale"]):
@@ -249,7 +250,7 @@ def _recalls(figures: Figures) -> Iterator[tuple[str, Figures]]:
 
 
 def format_percent(share: float | None) -> str:
-    """A share in whole percent; never 0 or 100 for one that is not.
+    """A share in whole percent; only an exact 0 or 1 gives 0% or 100%.
 
     >>> format_percent(0.756), format_percent(0.998), format_percent(1.0), format_percent(None)
     ('76%', '99%', '100%', '-')
@@ -263,5 +264,5 @@ def format_percent(share: float | None) -> str:
 
 
 def as_objects(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Findings ready for JSON."""
+    """Findings as objects for JSON."""
     return [asdict(finding) | {"outcome": finding.outcome.value} for finding in findings]

@@ -1,4 +1,4 @@
-"""What building of collections brings to `judge`: a command, and the judges that it asks."""
+"""The command `judge build`, and the judges that it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`judge export`: results as other tools read them; `judge verify`: a check by replay."""
+"""`judge export`: write results for other tools. `judge verify`: recompute stored results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Results = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")]
 Out = Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the files.")]
-_MAX_LEAKS = 5  # names left that are shown
+_MAX_LEAKS = 5  # remaining names to print
 
 
 def autojudge(
@@ -33,48 +33,48 @@ def autojudge(
     name: str | None = None,
     pseudonyms: NewFile | None = None,
 ) -> None:
-    """Write leaderboard, banks, qrels and workflow, with inputs and replies to replay them.
+    """Write an AutoJudge submission: leaderboard, banks, qrels, workflow, inputs and replies.
 
-    Nothing is asked. `judge verify DIR` proves it, with no network.
+    No model is called. `judge verify DIR` recomputes every file offline.
 
     Example: judge export autojudge results/demo submission --pseudonyms key.json
 
     Args:
-        out (DIR): Folder to write: new, or empty.
+        out (DIR): New or empty folder to write.
 
     Output:
-        name: What the names of its tables begin with; default: the programs.
-        pseudonyms (KEY): Write pseudonyms for names of runs and teams, by this key file. It is made
-            where there is none, and has to be outside of DIR.
+        name: Prefix of the table names; default: the names of the tasks.
+        pseudonyms (KEY): Replace the names of runs and teams by pseudonyms, using this key file. A
+            missing key file is created. It must be outside DIR.
     """
     from ...records.reading.problems import InputError
     from .autojudge import write_autojudge
 
     if open_results(context, [results])[0] != results:
-        raise InputError(f"{results}: its run was stopped; an export is of a finished one")
+        raise InputError(f"{results}: the run is not finished; continue it, then export")
     written = write_autojudge(results, out, name=name, pseudonyms=pseudonyms)
     replies = ", ".join(f"{alias} {n:,}" for alias, n in written.replies.items()) or "none"
     sizes = ", ".join(f"{part} {size:,}" for part, size in sorted(written.sizes.items()))
     lines = [f"Tables: {', '.join(written.tables)}", f"Replies by endpoint: {replies}"]
     lines.append(f"Bytes: {sizes}, all {sum(written.sizes.values()):,}")
     if written.unjudged:
-        lines.append(f"Not judged, here too: {written.unjudged:,}")
+        lines.append(f"Failed judgements, also in the export: {written.unjudged:,}")
     if written.dropped:
         dropped = ", ".join(f"{field} {n:,}" for field, n in sorted(written.dropped.items()))
-        lines.append(f"Dropped, since they may hold names: {dropped}")
+        lines.append(f"Dropped fields that may contain names: {dropped}")
     for leak in written.leaks[:_MAX_LEAKS]:
-        lines.append(f"Beware, a name is left: {leak}")
+        lines.append(f"Warning: a name remains: {leak}")
     if len(written.leaks) > _MAX_LEAKS:
         lines.append(f"... and {len(written.leaks) - _MAX_LEAKS:,} more")
     if pseudonyms is not None:
-        lines.append(f"Key, not to be sent: {pseudonyms}")
+        lines.append(f"Key file, keep it private: {pseudonyms}")
     write_note("".join(f"{line}\n" for line in [*lines, f"Written: {out}"]))
 
 
 def verify(folder: Folder, *, as_json: AsJson = False) -> None:
-    """Run results or an export again from its stored replies, without a model; exit 1 if not equal.
+    """Recompute results or an export from stored replies, without a model; exit 1 if they differ.
 
-    An export is replayed with no network, and each byte has to be the same.
+    An export is recomputed offline, and must be equal byte by byte.
 
     Examples: judge verify results/demo / judge verify submission
 
@@ -90,15 +90,15 @@ def verify(folder: Folder, *, as_json: AsJson = False) -> None:
     if as_json:
         write_objects([replayed.as_dict()])
     else:
-        table = [["file", "lines", "not the same"]]
+        table = [["file", "lines", "different"]]
         table += [[f.name, f"{f.lines:,}", f"{f.differ + f.failed:,}"] for f in replayed.files]
         if replayed.files:
             print_view(View(tables=[make_text_table(table)]))
         firsts = [f"{file.name}, {file.first}" for file in replayed.files if file.first]
         write_text("".join(f"{line}\n" for line in (*firsts, *replayed.wrong)))
-        unused = f" ({replayed.unused:,} were not used)" if replayed.unused else ""
-        how = "The same bytes" if replayed.is_same else "Not the same"
-        write_text(f"{how}, from {replayed.replies:,} held replies{unused}, with no network.\n")
+        unused = f" ({replayed.unused:,} not used)" if replayed.unused else ""
+        how = "Identical" if replayed.is_same else "Different"
+        write_text(f"{how}: recomputed offline from {replayed.replies:,} stored replies{unused}.\n")
     if not replayed.is_same:
         raise typer.Exit(GATE_FAILED)
 
@@ -113,15 +113,14 @@ def _verify_results(folder: Path, *, as_json: bool) -> None:
     else:
         columns = [Column("file", Kind.NAME)]
         columns += [
-            Column(name, Kind.COUNT)
-            for name in ("lines", "not the same", "the same but for why it failed")
+            Column(name, Kind.COUNT) for name in ("lines", "different", "other reason of failure")
         ]
         rows = [Row([file.name, file.lines, file.differ, file.failed]) for file in replayed.files]
         print_view(View(tables=[Table("", columns, rows)]))
         firsts = [f"{file.name}, {file.first}" for file in replayed.files if file.first]
         write_text("".join(f"{line}\n" for line in (*firsts, *replayed.other)))
-        how = "follow" if replayed.is_same else "do not follow"
-        write_text(f"The results {how} from {replayed.replies:,} kept replies.\n")
+        how = "The results match" if replayed.is_same else "The results do not match"
+        write_text(f"{how} the {replayed.replies:,} stored replies.\n")
     if not replayed.is_same:
         raise typer.Exit(GATE_FAILED)
 
@@ -132,9 +131,9 @@ def mlflow(
     experiment: str | None = None,
     tracking_uri: str | None = None,
 ) -> None:
-    """Log results to MLflow: a run a system, with its intervals, under one with the report.
+    """Log results to MLflow: a parent run with the report, and a child run for each system.
 
-    Nothing is sent but to the tracking store. Logged again, the same results change nothing.
+    Data goes only to the tracking store. Logging the same results again changes nothing.
 
     Example: judge export mlflow results/demo --experiment rag
 
@@ -142,9 +141,9 @@ def mlflow(
         results: A results folder.
 
     Output:
-        experiment: Its name, made where there is none; default: MLflow's own.
+        experiment: Name of the experiment, created if missing; default: MLflow's default.
         tracking_uri (URI): Where MLflow keeps runs, e.g. sqlite:///mlflow.db or
-            http://127.0.0.1:5000; default: MLflow's own, or MLFLOW_TRACKING_URI.
+            http://127.0.0.1:5000; default: MLFLOW_TRACKING_URI, or MLflow's default.
     """
     from ...records.reading.problems import need
     from .mlflow_runs import log
@@ -154,8 +153,8 @@ def mlflow(
     logged = log(results, experiment=experiment)
     messages = {
         "new": "Logged",
-        "updated": "Updated: the runs that were there have what is new",
-        "unchanged": "Already there, nothing was written",
+        "updated": "Updated the existing runs",
+        "unchanged": "Already logged; nothing written",
     }
     below = {name: run_id for name, run_id in logged.systems.items() if run_id != logged.run_id}
     lines = [f"{logged.run_id}  {results}", *(f"{run}  {name}" for name, run in below.items())]
@@ -170,13 +169,13 @@ def qrels(
     out: Path,
     run_id: str = "nuggetjudge",
 ) -> None:
-    """Write grades as qrels of six columns, with a confidence, as the TREC RAG track takes them.
+    """Write relevance grades as qrels with a confidence, six columns, for the TREC RAG track.
 
     Example: judge export qrels results/relevance --out grades.tsv --run-id my-judge
 
     Args:
-        results: A results folder of relevance.
-        run_id: What the judgments are called, in the last column.
+        results: A results folder of judge run relevance.
+        run_id: Name of these judgements, in the last column.
 
     Output:
         out: The file.
@@ -185,16 +184,16 @@ def qrels(
 
     written = write_qrels(_read_finished(context, results), out, run_id)
     counts = (
-        f"{written.n:,} grades, {written.n_sure:,} with a confidence of the judge, the others 1"
+        f"{written.n:,} grades, {written.n_sure:,} with a confidence of the judge; the others get 1"
     )
     missing = (
-        f"; {written.n_unjudged:,} passages not judged are left out" if written.n_unjudged else ""
+        f"; {written.n_unjudged:,} unjudged passages are left out" if written.n_unjudged else ""
     )
     write_note(f"{counts}{missing}. Written: {out}\n")
 
 
 def missed(context: typer.Context, results: Folder, *, out: NewFile) -> None:
-    """Write the key points or nuggets that answers miss, as items for a judge that says why.
+    """Write the key points or nuggets that answers miss, for a judge that says why.
 
     Example: judge export missed results/keypoints --out missed.jsonl
     Then: judge run items --items missed.jsonl --judge missed_point --out results/why
@@ -216,9 +215,9 @@ def missed(context: typer.Context, results: Folder, *, out: NewFile) -> None:
 
 
 def repaired(results: ExistingPath, *, out: Path) -> None:
-    """Write the runs with the suggestions that are used as first citations, the old ones beside.
+    """Write the runs with suggested citations placed before the old ones.
 
-    They get names of their own, so that nobody takes their scores for those of the systems.
+    The new runs get names of their own, so that their scores are not mistaken for the systems'.
 
     Example: judge export repaired results/evidence --out repaired
 
@@ -238,7 +237,7 @@ def repaired(results: ExistingPath, *, out: Path) -> None:
 
 
 def ragdoll(context: typer.Context, results: Results, out: Out) -> None:
-    """Write nuggets, support, relevance and so on as RAGDoll does, for its metrics and arena.
+    """Write nuggets, support, relevance and other judgements in RAGDoll's formats.
 
     Example: judge export ragdoll results/demo for-ragdoll
     """
@@ -251,7 +250,7 @@ def ragdoll(context: typer.Context, results: Results, out: Out) -> None:
 
 
 def nuggetizer(context: typer.Context, results: Results, out: Out) -> None:
-    """Write nuggets, assignments and metrics as nuggetizer does.
+    """Write nuggets, assignments and metrics in nuggetizer's formats.
 
     Example: judge export nuggetizer results/demo for-nuggetizer
     """
@@ -278,7 +277,7 @@ for _command in (mlflow, repaired, ragdoll, nuggetizer, autojudge, qrels, missed
 
 
 def _add_tool(name: str, what: str) -> None:
-    """Add the command that writes for a tool which a program names (`Program.tools`)."""
+    """Add the export command of a tool that a task names in `Program.tools`."""
 
     def command(context: typer.Context, results: Results, out: Out) -> None:
         from ...records.reading.problems import Problems
@@ -300,18 +299,19 @@ for _program in programs():
 
 
 def _read_finished(context: typer.Context, path: Path) -> Result:
-    """The results, of a stopped run what was judged by now, which is said."""
+    """Read results; for a stopped run, what is judged so far, with a note."""
     from ...programs.scoring.result import Result
 
     return Result(open_results(context, [path])[0])
 
 
 def _say(counts: Mapping[str, int], out: Path) -> None:
-    """Say on stderr how many rows were written, and how many judgements `failed`, as 0 there."""
+    """Print to stderr how many rows were written, and how many judgements `failed`."""
     rows = ", ".join(f"{name} {n:,}" for name, n in counts.items() if name != "failed")
     text = f"Rows: {rows}\n"
     if n := counts.get("failed"):
         text += (
-            f"{n:,} judgements did not arrive: failed or -1 there, which its metrics take for 0\n"
+            f"{n:,} judgements failed; the files mark them failed or -1, and the tool's metrics "
+            "count them as 0\n"
         )
     write_note(f"{text}Written: {out}\n")

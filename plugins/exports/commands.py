@@ -1,4 +1,4 @@
-"""The commands that exports bring to `judge`."""
+"""The commands `judge export` and `judge verify`."""
 
 from ...cli.commands import Command
 
@@ -8,7 +8,7 @@ COMMANDS = {
     ),
     "verify": Command(
         "connect",
-        "Check results or an export by stored replies.",
+        "Recompute results or an export from stored replies.",
         f"{__package__}.command:verify",
         20,
     ),

@@ -1,4 +1,4 @@
-"""The commands that figures bring to `judge`."""
+"""The commands `judge figure` and `judge coverage`."""
 
 from ...cli.commands import Command
 

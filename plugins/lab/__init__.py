@@ -1,5 +1,5 @@
-"""How far a judge can be trusted: what moves it (`probe/`), its errors by what they go with, drift,
-an audit by another judge, and the trust in suggested evidence.
+"""Tests of a judge: what changes its labels (`probe/`), its biases, drift, an audit by another
+judge, and the quality of suggested evidence.
 
-It comes to the core by its commands alone. May import every folder of the core.
+The core reaches it only through its commands. It may import every folder of the core.
 """

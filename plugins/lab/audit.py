@@ -1,4 +1,4 @@
-"""`judge audit`: does a judge of another family order the runs in the same way?"""
+"""`judge audit`: does a judge of another model family order the runs in the same way?"""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from ...views.numbers import format_given, format_money, format_short_share
 from ...views.table import Column, Kind, Style, Styled, Table, View
 from .columns import Fields, Shown, make_table, show
 
-TOP = (5, 10, 20)  # ranks of a leaderboard that are read
+TOP = (5, 10, 20)  # the top ranks of a leaderboard that are compared
 _LEXICAL = "lexical"
-_SHOWN = 3  # pairs of runs named
+_SHOWN = 3  # pairs of runs printed
 TOPICS = "sample/topics.jsonl"  # in the folder of the audit
-# What is kept of a judge's section: how it asks, and nothing of who answers.
+# The settings kept of a judge's section: how it asks, not which model answers.
 _TAKEN_OVER = ("window", "grades", "titles")
 _NOT_TAKEN = ("models", "judges", "run", "retrieve", "pipelines", "generate")
 
@@ -55,15 +55,15 @@ Families = tuple[Sequence[str], Sequence[str]]
 def audit_results(
     results: Path, again: Path, problems: Problems, **draws: Unpack[Draws]
 ) -> list[dict[str, Any]]:
-    """Hold the runs' order by one judge against that by another, program by program.
+    """Compare the order of runs by two judges, task by task.
 
     Args:
-        results: as judged first. again: the same runs on some of its topics, by another judge.
+        results: the first results. again: the same runs on some of its topics, by another judge.
 
-    Returns: of each program that both have its `agreement` (see `agree`; the first judge as the
-        truth) and `cost`, its `runs` with both scores over the topics that both judged, ranks and
-        agreement of each, `tau_b`, and what changes in the top 5, 10 and 20, of fewer runs in all.
-    Raises: InputError if nothing was judged by both.
+    Returns: for each common task the `agreement` (see `agree`; the first judge is the reference)
+        and `cost`, the `runs` with both scores over common topics, their ranks and agreement,
+        `tau_b`, and the changes in the top 5, 10 and 20, or among all runs if there are fewer.
+    Raises: InputError if the two have no task in common that orders runs.
     """
     first, second = Folder(results, problems), Folder(again, Problems())
     names = [name for name in first.programs if name in second.programs]
@@ -76,25 +76,25 @@ def audit_results(
             row = _of_program(program.kind, measure, scores, (results, again), draws)
             rows.append({"program": program.name, **row})
     if not rows:
-        raise InputError(f"{results} and {again}: no program in common that orders runs")
+        raise InputError(f"{results} and {again}: have no task in common that orders runs")
     return rows
 
 
 def families(results: Path, models: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The families of who judged a folder, and of those who judge again, each once."""
+    """The families of the models that judged a folder, and of the models that judge again."""
     identities = read_manifest(results).get("judges", {}).values()
     before = [of["model"]["model"] for of in identities if isinstance(of.get("model"), dict)]
     return [list(dict.fromkeys(map(name_family, names))) for names in (before, models)]  # type: ignore[return-value]
 
 
 def family_warning(before: Sequence[str], now: Sequence[str]) -> str:
-    """A warning where the other judge is not another; "" where it is."""
+    """A warning if the second judge may not be independent of the first, else ""."""
     if same := [name for name in now if name in before and name != _LEXICAL]:
-        what = f"both judges are of the family {same[0]}: what they err on together is not seen"
-        return f"{what}; name a model of another (--model)"
+        what = f"both judges are of the family {same[0]}, so the audit misses their common errors"
+        return f"{what}; choose a model of another family (--model)"
     if _LEXICAL in (*before, *now):
-        return "one judge is word overlap, which reads nothing: what changes may be its errors"
-    return "" if before else "nobody knows who judged first: the families may be the same"
+        return "one judge is the lexical judge (word overlap); changes may be its errors"
+    return "" if before else "the first judge is unknown; both may be of the same family"
 
 
 def _of_program(
@@ -141,7 +141,7 @@ def _only(
     topics: Sequence[str],
     runs: Sequence[str],
 ) -> TopicScores:
-    """One measure of these runs on these topics, without values that the other judge lacks."""
+    """One measure of these runs on these topics, only with values that the other judge has too."""
     values, rows = scores.values[measure], scores.rows[measure]
     lacks = {
         (run, topic)
@@ -174,10 +174,10 @@ def _top(
     ranks: Sequence[Mapping[str, int]],
     apart: Sequence[Mapping[frozenset[str], bool | None]],
 ) -> dict[str, Any]:
-    """What the other judge changes among the first k runs of either.
+    """Count the changes among the first k runs of either judge.
 
-    A pair that changes ranks matters where a judge separates the two on these topics; where
-    neither does, their order was chance to begin with.
+    A pair that changes order matters if one of the judges finds a significant difference between
+    the two on these topics. Otherwise their order is chance.
     """
     tops = [[run for run in runs if of[run] <= k] for of in ranks]
     union = [run for run in runs if run in tops[0] or run in tops[1]]
@@ -201,7 +201,7 @@ def _top(
 
 
 def _agreements(paths: tuple[Path, Path], kind: str) -> dict[str, dict[str, Any]]:
-    """By run, of the cells that both judges labelled: how many, the share alike, kappa."""
+    """For each run, over items that both judges labelled: n, the share of equal labels, kappa."""
     scale = find_file_scale(*paths, kind=kind)
     files: list[LabelFile] = [
         read_labels(find_judged_file(path, kind), Problems(), scale=scale) for path in paths
@@ -210,7 +210,7 @@ def _agreements(paths: tuple[Path, Path], kind: str) -> dict[str, dict[str, Any]
     by_run: dict[str, list[tuple[str, str]]] = {}
     for cell, label in files[0].cells.items():
         if (other := files[1].cells.get(cell)) is not None:
-            for at in of_runs:  # a battle is of two
+            for at in of_runs:  # a battle has two runs
                 by_run.setdefault(cell[at], []).append((label, other))
     labels = dict.fromkeys([*files[0].scale, *files[1].scale])
     return {
@@ -243,24 +243,26 @@ def _runs(
 
 
 def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) -> dict[str, Any]:
-    """Sections of a config: the run's data and programs, the same nuggets, some of its topics.
+    """Make the sections of a config: the same data, tasks and nuggets, on a sample of topics.
 
-    Topics are drawn without a look at scores. Who answers is left open: models, fits, juries,
-    prompts and demonstrations of the first judge are not taken over.
+    Topics are drawn at random, whatever their scores. Models, fits, juries, prompts and
+    demonstrations of the first judge are left out.
 
     Args:
-        out: the folder of the audit, into which the topics are written.
-        n_topics: how many are drawn; None, or more than there are: all.
+        out: the folder of the audit, to which the topics are written.
+        n_topics: the size of the sample; None, or more than there are: all topics.
 
-    Raises: InputError where inputs have changed or gone, and for a folder without answers.
+    Raises: InputError if inputs have changed or are missing, and for a folder without answers.
     """
-    config = find_inputs(results).check("without it the sample cannot be judged again")
+    config = find_inputs(results).check("the audit needs it to judge the sample again")
     manifest = read_manifest(results)
     if not manifest["data"].get("run_ids"):
-        raise InputError(f"{results}: has no runs, so no order of them to audit")
-    names = [one.name for one in choose(config.program) if one.shown]  # others order no runs
+        raise InputError(f"{results}: has no runs whose order can be audited")
+    names = [
+        one.name for one in choose(config.program) if one.shown
+    ]  # other tasks do not order runs
     if not names:
-        raise InputError(f"{results}: {', '.join(config.program)} orders no runs")
+        raise InputError(f"{results}: the task {', '.join(config.program)} does not order runs")
     ids = list(manifest["data"]["topic_ids"])
     drawn = ids
     if n_topics is not None and n_topics < len(ids):
@@ -300,17 +302,17 @@ def _topic_row(topic: Topic) -> dict[str, Any]:
 
 
 def audit_view(audited: Sequence[Fields], families: Families, n_of: int, level: float) -> View:
-    """What `judge audit` shows of what it returned.
+    """The view of `judge audit`.
 
     Args:
-        families: of the first judge and of the other one. n_of: topics of the results.
+        families: of the first judge and of the other one. n_of: number of topics of the results.
     """
     tables = [table for row in audited for table in (_ranks(row, n_of), _tops(row, level))]
     return View(audit_verdict(audited[0], families), tables, [*_notes(audited)])
 
 
 def audit_verdict(row: Fields, families: Families) -> str:
-    """How far both judges order the runs alike, and how many pairs change places."""
+    """Say how similarly both judges order the runs, and how many pairs change order."""
     other = ", ".join(families[1]) or "unknown"
     if row["tau_b"] is None:
         return f"The order of runs by {row['measure']} cannot be compared: tau-b is undefined."
@@ -346,15 +348,15 @@ def _ranks(row: Fields, n_of: int) -> Table:
         *show_mean("", row["measure"].replace("_", " ")),
         *show_mean("other_", "by other judge"),
         (Column("labels", Kind.COUNT, optional=2), lambda run: run["n"] or 0),
-        show("alike", Kind.SHARE, "labels alike", "accuracy", optional=1),
+        show("alike", Kind.SHARE, "equal labels", "accuracy", optional=1),
         show("kappa", Kind.SHARE, optional=1),
     ]
     title = f"{row['program']}: ranks by the first judge and by the other"
     aside = f"{row['n_topics']:,} of {count(n_of, 'topic')}"
     agreed = row["agreement"]
     kappa = write_estimate(agreed["intervals"]["cohen_kappa"]["unweighted"])
-    judgements, alike = count(agreed["n"], "judgement"), f"{agreed['accuracy']:.1%} alike"
-    notes = [f"{judgements} by both judges: {alike}, kappa {kappa}."]
+    judgements, equal = count(agreed["n"], "judgement"), f"{agreed['accuracy']:.1%} equal"
+    notes = [f"{judgements} by both judges: {equal}, kappa {kappa}."]
     return make_table(title, columns, row["runs"], aside, notes=notes)
 
 
@@ -362,7 +364,7 @@ def _tops(row: Fields, level: float) -> Table:
     columns = [
         show("top", Kind.COUNT, path="k"),
         (Column("leave", Kind.COUNT), lambda top: len(top["leave"])),
-        show("most_places", Kind.COUNT, "most places moved"),
+        show("most_places", Kind.COUNT, "largest move"),
         show("pairs", Kind.COUNT, path="n_pairs"),
         show("swapped", Kind.COUNT, "change order", "n_swapped"),
         show("beyond_chance", Kind.COUNT, "significantly", "n_beyond_chance"),
@@ -373,29 +375,29 @@ def _tops(row: Fields, level: float) -> Table:
     ]
     pairs = row["top"][-1]["beyond_chance"] if row["top"] else []
     notes += [
-        f"{one} before {other} by the first judge, after it by the other."
+        f"{one} is ahead of {other} by the first judge, behind it by the other."
         for one, other in pairs[:_SHOWN]
     ]
     notes += [f"... and {len(pairs) - _SHOWN:,} more pairs."] * (len(pairs) > _SHOWN)
     if row["n_topics"] < FEW_AUDITED_TOPICS:
         n = row["n_topics"]
-        notes.append(f"{n} topics are few: no significant change of order says little.")
+        notes.append(f"With only {n} topics, few changes of order can be significant.")
     return make_table("", columns, row["top"], notes=notes)
 
 
 def _notes(audited: Sequence[Fields]) -> Iterator[str]:
-    if (cost := audited[0]["cost"]) is None:  # of all programs
+    if (cost := audited[0]["cost"]) is None:  # the cost of all tasks
         return
     amounts = []
     for name in ("one", "other"):
         calls, dollars = cost[name]["calls"], cost[name]["dollars"]
         n = "unknown calls" if calls is None else count(calls, "call")
         amounts.append(f"{n}, {format_money(dollars)}" if dollars is not None else n)
-    yield f"Cost: {amounts[0]} at first, {amounts[1]} for the audit."
+    yield f"Cost: {amounts[0]} for the first run, {amounts[1]} for the audit."
 
 
-# By what a name, or a fine-tune's, holds; the first that is there. What models were made of comes
-# before who sells them: a distilled Qwen is a Qwen (its card).
+# Part of a model's name -> family; the first match counts. The base model comes before the vendor:
+# a distilled Qwen is a Qwen (its card).
 _KNOWN = {
     "lexical": "lexical",
     "qwen": "Qwen",
@@ -417,7 +419,7 @@ _OF_OPENAI = re.compile(r"o\d")
 
 
 def name_family(model: str) -> str:
-    """The family of a model by its name; of one that is not known, the first word of its name.
+    """The family of a model by its name; for an unknown model, the first word of its name.
 
     >>> [name_family(name) for name in ("hosted_vllm/Qwen/Qwen3-8B", "openai/o3-mini")]
     ['Qwen', 'GPT']

@@ -1,4 +1,4 @@
-"""`judge bias`: the judge's label minus that of people, and what this error goes with."""
+"""`judge bias`: how the judge's label minus the label of people depends on length and others."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from .changes import Fit, least_squares
 from .columns import Fields, estimate, make_table, show
 
 Floats = NDArray[np.float64]
-# What a judge is biased to where more of a covariate means a higher label, and where a lower one.
+# The direction of a bias: for a positive slope of the covariate, and for a negative one.
 _DIRECTIONS = {
     "length": ("longer texts", "shorter texts"),
-    "position": ("later places", "earlier places"),
+    "position": ("later positions", "earlier positions"),
     "rank": ("later citations", "earlier citations"),
     "citations": ("more citations", "fewer citations"),
 }
 
 
 class Errors(InTables, dict[str, Any]):
-    """What `judge bias --json` prints, as a dict that shows itself as tables."""
+    """The result of `judge bias --json`, as a dict that prints as tables."""
 
     __str__ = InTables.__str__
 
@@ -69,9 +69,9 @@ def find_bias(
     kind: str | None = None,
     level: float = LEVEL,
 ) -> Errors:
-    """What a judge is biased by, from Python: as `judge_errors`, of a result or a path.
+    """Find the biases of a judge; see `judge_errors`. Takes a result or a path.
 
-    Warns: UserWarning of rows that were left out.
+    Warns: UserWarning about rows that were left out.
 
     Example: find_bias("human.jsonl", "results/demo", ["length", "run"])
     """
@@ -94,35 +94,38 @@ def judge_errors(
     kind: str | None = None,
     level: float = LEVEL,
 ) -> dict[str, Any]:
-    """What the judge gives too much or too little, on the whole and by what is known of items.
+    """Compute judge minus people, overall and by properties of the items.
 
-    The error of an item is what the judge's label is worth minus what the label of people is, in
-    [-1, 1]; each item counts the same. Of numbers: a slope by least squares with topics as clusters
-    (CR3, Student's t), alone and beside all others that are asked for; of groups their means.
+    The error of an item is the gain of the judge's label minus the gain of people's label, in
+    [-1, 1]; each item has the same weight. For a number the slope is fitted by least squares with
+    topics as clusters (CR3, Student's t), alone and adjusted for the other covariates; groups have
+    means.
 
     Args:
         human: labels of people in any layout, or a results folder of them.
         judged: a results folder or file of judgements.
         by: see `covariates`.
-        where, problems: as for `human_labels`; labels of what was not judged are left out.
-        kind: of the judgements, where `human` is a folder.
+        where, problems: as for `human_labels`; labels of unjudged items are left out.
+        kind: the kind of judgements, if `human` is a folder.
 
-    Returns: `n` items with both labels on `n_topics`, `n_unjudged` with a human label alone,
-        `error`, and `by`: of each covariate what it is, `n`, `n_unknown`, `alone`, `together`
-        (both by `unit`; None for groups, or where the rest cannot tell) and `groups`.
+    Returns: `n` items with both labels on `n_topics`, `n_unjudged` items with only a human label,
+        `error`, and `by`: for each covariate its description, `n`, `n_unknown`, the slopes `alone`
+        and `together` per `unit` (None for groups, or if they cannot be separated) and `groups`.
     Raises: InputError if nothing can be compared, or the labels have no order.
     """
     if human.is_dir():
         human = find_judged_file(human, kind or kind_of_folder(human))
     items, by_people = human_labels(judged, human, problems, where or {}, ignore_others=True)
     if not are_ordered(items.kind, items.scale, judged, human):
-        raise InputError(f"{human}: no label is better than another, so none is too high or low")
+        raise InputError(
+            f"{human}: the labels have no order, so a judge cannot label too high or too low"
+        )
     gains = items.measures[0].gains
     all_covariates = covariates(by, judged, items, human, problems)
     labelled = [i for i, label in enumerate(by_people) if label is not None]
     on = [i for i in labelled if items.labels[i] is not None]
     if not on:
-        raise InputError(f"{human} and {judged}: no item with both labels")
+        raise InputError(f"{human} and {judged}: no item has a label from both")
     topics = [items.topics[i] for i in on]
     errors = np.array([gains[items.labels[i] or ""] - gains[by_people[i] or ""] for i in on])
     together = _together(all_covariates, on, errors, topics)
@@ -164,7 +167,7 @@ def _row(
     for name in covariate.groups:
         at = [n for n in has if covariate.group(on[n]) == name]
         mean = asdict(mean_by_topic(errors[at], [topics[n] for n in at], level=level))
-        if at and np.ptp(errors[at]) == 0:  # equal errors of a few items are no exact ones
+        if at and np.ptp(errors[at]) == 0:  # a few equal errors do not make the mean exact
             mean |= {"low": None, "high": None}
         groups.append({"group": name, "n": len(at), "error": mean})
     return {
@@ -180,7 +183,7 @@ def _row(
 
 
 def _column(covariate: Covariate, at: Sequence[int]) -> Floats | None:
-    """The values of these items as a column of a regression: numbers, or 1 for the first group."""
+    """The column of a regression for these items: numbers, or 1 for the first group."""
     if covariate.is_number:
         return np.array([covariate.values[i] for i in at], dtype=np.float64) / covariate.unit
     groups = covariate.groups
@@ -192,9 +195,9 @@ def _column(covariate: Covariate, at: Sequence[int]) -> Floats | None:
 def _together(
     all_covariates: Sequence[Covariate], on: Sequence[int], errors: Floats, topics: Sequence[str]
 ) -> Fit | None:
-    """All covariates beside each other, of items that have all; runs as groups of their own.
+    """Fit all covariates together, on items that have all of them; each run is a group.
 
-    Coefficient 1 + i is of covariate i; those of runs follow them.
+    Coefficient 1 + i belongs to covariate i; the coefficients of runs come last.
     """
     has = [
         n for n, i in enumerate(on) if all(each.values[i] is not None for each in all_covariates)
@@ -219,7 +222,7 @@ def _together(
 
 
 def bias_view(errors: Fields) -> View:
-    """What `judge bias` shows of `judge_errors`."""
+    """The view of `judge bias`."""
     level, by = name_level(errors["level"]), errors["by"]
     tables = []
     if slopes := [row for row in by if row["alone"] is not None]:
@@ -248,7 +251,7 @@ def bias_view(errors: Fields) -> View:
 
 
 def bias_verdict(errors: Fields) -> str:
-    """What the judge is biased to, adjusted for the others, and its mean error."""
+    """Name the biases of the judge, adjusted for the other covariates, and its mean error."""
     found, others = [], []
     for row in errors["by"]:
         slope = row["together"] or row["alone"]
@@ -261,9 +264,9 @@ def bias_verdict(errors: Fields) -> str:
             found.append(f"{_direction(row, side)} ({amount}{_per(row)})")
     overall = _overall(errors["error"])
     if found:
-        return f"The judge is biased to {join_words(found)}; {overall}."
+        return f"The judge is biased towards {join_words(found)}; {overall}."
     if others:
-        return f"No bias by {join_words(others, 'or')} is shown; {overall}."
+        return f"No significant bias by {join_words(others, 'or')}; {overall}."
     return f"{overall[:1].upper()}{overall[1:]}."
 
 
@@ -286,10 +289,10 @@ def _overall(error: Fields) -> str:
     amount = write_estimate(error, signed=True)
     side = compare_with_zero(error)
     if side == 0:
-        return f"on the whole the judge is not shown to label higher or lower than people: {amount}"
-    return (
-        f"on the whole the judge labels {'higher' if side > 0 else 'lower'} than people: {amount}"
-    )
+        return (
+            f"overall the judge labels neither significantly higher nor lower than people: {amount}"
+        )
+    return f"overall the judge labels {'higher' if side > 0 else 'lower'} than people: {amount}"
 
 
 def _unit(row: Fields) -> str:
@@ -301,12 +304,12 @@ def _unit(row: Fields) -> str:
 
 def _notes(errors: Fields) -> Iterator[str]:
     labels = ", ".join(f"{label} {format_given(gain)}" for label, gain in errors["gains"].items())
-    yield f"Labels count {labels}. Intervals are by topic."
+    yield f"Gains: {labels}. Intervals are over topics."
     for row in errors["by"]:
         unknown = f"; unknown for {count(row['n_unknown'], 'item')}" if row["n_unknown"] else ""
         if row["by"] != "run" or unknown:
             yield f"{row['by']}: {row['what']}{unknown}."
     if errors["n_unjudged"]:
-        yield f"{count(errors['n_unjudged'], 'item')} that people labelled were not judged."
+        yield f"Left out: {count(errors['n_unjudged'], 'item')} labelled by people but not judged."
     if errors["is_separable"] is False:
-        yield "These go together so closely that the effect of each cannot be separated."
+        yield "The covariates are so strongly correlated that their effects cannot be separated."

@@ -1,18 +1,18 @@
-"""Did the judge move, or what it judges? A change of score, split by items that both judged.
+"""Split a change of score into the change of the judge and the change of the systems.
 
-A score is S = sum_i w_i f_i over the items of a version, f the judge's gains. On anchors, items
-that both versions judged, what the judge gives can only have changed by itself:
+A score is S = sum_i w_i f_i over the items of a version, with f the judge's gains. On anchors,
+which are items that both versions judged, only the judge can have changed:
 
     instrument = W * sum_t W_t d_t / sum_t W_t       over the topics t that have anchors
     systems    = (S_new - S_old) - instrument
 
-d_t is the mean over the anchors of a topic of f_new - f_old, each with its weight in the score, W_t
-the weight of the topic (of one that the old score lacks, that of the others on average), W that of
-all. With labels h of people on the anchors the same mean of f - h is how far each version is from
-people, and the instrument's change is that of f - h.
+d_t is the mean of f_new - f_old over the anchors of a topic, each with its weight in the score. W_t
+is the weight of the topic (for a topic that the old score lacks, the mean weight of the others),
+and W the total weight. With labels h of people on the anchors, the same mean of f - h says how far
+each version is from people, and the change of the instrument is the change of f - h.
 
-Source: the difference estimator of metrics/ppi.py, with the old judge in the place of
-people; variances by the jackknife over topics, of both terms together.
+Source: the difference estimator of metrics/ppi.py, with the old judge instead of people; variances
+by the jackknife over topics, of both terms together.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ MOVED, HELD, UNKNOWN = "moved", "held", "cannot tell"
 
 @dataclass(frozen=True)
 class Side:
-    """A version's score by topic, of n_topics that both sides have in the same order.
+    """A version's score by topic, for n_topics topics in the order of both sides.
 
-    `earned`: sum of weight times gain of a topic's items, `weight`: of their weights, `is_counted`:
-    whether the score is a mean over this topic, items or not; not so for one of the other side.
+    `earned`: sum of weight times gain over a topic's items. `weight`: sum of their weights.
+    `is_counted`: whether the topic belongs to this side's mean, with or without items.
     """
 
     earned: Floats = field(repr=False)
@@ -65,7 +65,7 @@ class Side:
         return float(self.earned.sum())
 
     def without(self, values: Floats) -> Floats:
-        """(n_topics,) the sum of one of these without each topic, the others weighing as much."""
+        """(n_topics,) the sum without each topic, the other weights scaled to the same total."""
         n = int(np.count_nonzero(self.is_counted))
         grown = np.where(self.is_counted, n / max(n - 1, 1), 1.0)
         rest: Floats = (values.sum() - values) * grown
@@ -74,20 +74,20 @@ class Side:
 
 @dataclass(frozen=True)
 class Anchors:
-    """Items that both versions judged: (n,) each; `human` nan where people did not label it."""
+    """The n items that both versions judged, as (n,) arrays; `human` is nan without a label."""
 
     topics: Ints  # the index of the item's topic
-    weights: Floats  # > 0; only their shares within a topic count
-    old: Floats  # what the old judge says it earns
+    weights: Floats  # > 0; only the proportions within a topic matter
+    old: Floats  # gain by the old judge
     new: Floats
     human: Floats
 
 
 @dataclass(frozen=True)
 class Drift:
-    """What changed from the old version to the new, as changes of the score.
+    """The change from the old version to the new one, in units of the score.
 
-    `bias_old`, `bias_new`: the judge less people on the anchors; None without labels of all.
+    `bias_old`, `bias_new`: judge minus people on the anchors; None unless people labelled all.
     """
 
     score_old: float
@@ -100,15 +100,15 @@ class Drift:
 
 
 def drift(old: Side, new: Side, anchors: Anchors, *, level: float = LEVEL) -> Drift:
-    """Split the change of a score into that of the judge and that of what it judges.
+    """Split the change of a score into the change of the judge and the change of the systems.
 
-    Intervals are Student's t over the jackknife, with one degree of freedom less than topics have
-    anchors. Where no anchor changed at all, its bounds are those of a share of which none of n was
-    seen (1 - ((1 - level) / 2)^(1/n), Clopper and Pearson 1934), not 0.
+    Intervals use Student's t with the jackknife; degrees of freedom: topics with anchors minus 1.
+    If no anchor changed, the bounds are those of a share of 0 of n (Clopper and Pearson 1934:
+    1 - ((1 - level) / 2)^(1/n)), not 0.
 
-    Raises: ValueError if the anchors are of one topic, or arrays differ in length.
+    Raises: ValueError if all anchors have the same topic, or arrays differ in length.
 
-    Twelve items, two a topic; the new judge gives all of them 0.5 more:
+    Twelve items, two per topic; the new judge gives each of them 0.5 more:
 
     >>> topics, weights = np.repeat(np.arange(6), 2), np.full(12, 1 / 12)
     >>> every = np.ones(6, dtype=bool)
@@ -120,13 +120,13 @@ def drift(old: Side, new: Side, anchors: Anchors, *, level: float = LEVEL) -> Dr
     (0.5, 0.0)
     """
     if not len(old.earned) == len(old.weight) == len(new.earned) == len(new.weight):
-        raise ValueError("both sides have the same topics, in the same order")
+        raise ValueError("both sides must have the same topics in the same order")
     change, without = _on_anchors(anchors.new - anchors.old, anchors, old)
     n_topics = len(np.unique(anchors.topics))
     df = n_topics - 1
 
     def interval(value: float, rest: Floats, df: int | None = df) -> Interval:
-        nothing = 1e-12  # what is left of sums that are equal
+        nothing = 1e-12  # rounding errors of equal sums
         if abs(value) < nothing and (np.abs(rest) < nothing).all():
             value, rest = 0.0, np.zeros_like(rest)
         return jackknife_interval(value, rest, SIGNED, level=level, df=df)
@@ -169,11 +169,11 @@ def status(change: Interval, margin: float) -> str:
 
 
 def _on_anchors(values: Floats, anchors: Anchors, old: Side) -> tuple[float, Floats]:
-    """The mean of the anchors' values as it counts in the score, and without each topic."""
+    """The mean of the anchors' values, weighted as in the score, and without each topic."""
     n = len(old.weight)
     own = np.bincount(anchors.topics, anchors.weights, n)
     if np.count_nonzero(own) < 2:
-        raise ValueError("the anchors are of one topic, wanted 2 topics or more")
+        raise ValueError("all anchors have the same topic; wanted 2 topics or more")
     usual = old.weight.sum() / max(int(np.count_nonzero(old.weight)), 1)
     shares = np.where(own > 0, np.where(old.weight > 0, old.weight, usual), 0.0)
     means = np.bincount(anchors.topics, anchors.weights * values, n) / np.where(own > 0, own, 1.0)
@@ -190,15 +190,15 @@ def _wider(interval: Interval, by: float) -> Interval:
     return Interval(interval.value, low, high, interval.n_topics, interval.level)
 
 
-# Columns that explain each other up to this share are one: their effects cannot be separated.
+# Columns that explain each other up to this share cannot be separated.
 _SAME = 1e-9
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients of k columns, and what they are without each topic.
+    """The coefficients of k columns, with all topics and without each topic.
 
-    `values` (k,), `without` (n_topics, k): nan where the rest cannot separate the columns.
+    `values` (k,), `without` (n_topics, k): nan if the other topics cannot separate the columns.
     """
 
     values: Floats
@@ -206,17 +206,17 @@ class Fit:
     n: int
 
     def error(self, column: int) -> float:
-        """The standard error of a coefficient (CR3); nan for one topic, or where undefined.
+        """The standard error of a coefficient (CR3); nan for one topic, or if undefined.
 
         Source: Bell and McCaffrey, "Bias reduction in standard errors for linear regression with
-        multi-stage samples" (2002), as the sum of squares of what leaving out a topic changes.
-        Where each row is a topic of its own it is HC3 (MacKinnon and White 1985).
+        multi-stage samples" (2002), as the sum of squared changes from leaving out each topic.
+        If each row is its own topic, this is HC3 (MacKinnon and White 1985).
         """
         moved = self.without[:, column] - self.values[column]
         return math.sqrt(float(moved @ moved)) if len(moved) > 1 else math.nan
 
     def interval(self, column: int, *, level: float = LEVEL) -> Interval:
-        """Student's t with one degree of freedom less than there are topics."""
+        """The interval by Student's t; degrees of freedom: number of topics minus 1."""
         n_topics, value, error = len(self.without), float(self.values[column]), self.error(column)
         if math.isnan(error):
             return Interval(value, None, None, n_topics, level)
@@ -227,12 +227,12 @@ def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fi
     """Ordinary least squares, with topics as clusters.
 
     Args:
-        y: (n,) what is explained.
-        columns: (n, k); a constant is one only if it is among them.
-        topics: (n,) of each row; rows of one topic are not independent.
+        y: (n,) the dependent variable.
+        columns: (n, k); no constant is added.
+        topics: (n,) the topic of each row; rows of one topic are not independent.
 
-    Returns: None where the columns cannot be separated: one of them is constant beside another,
-        or a sum of others, or there are fewer rows than columns.
+    Returns: None if the columns cannot be separated: two of them are constant, one is a sum of
+        others, or there are fewer rows than columns.
     Raises: ValueError if lengths differ.
 
     >>> fit = least_squares([0.0, 1.0, 2.0, 5.0], [[1, 0], [1, 1], [1, 2], [1, 3]], list("abcd"))
@@ -259,7 +259,7 @@ def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fi
 
 
 def _solve(squares: Floats, products: Floats) -> Floats:
-    """(m, k) the solutions of m systems; nan where one has none."""
+    """(m, k) the solutions of m systems; nan for a system without a solution."""
     solutions = np.full(products.shape, np.nan)
     values = np.linalg.eigvalsh(squares)
     good = values[:, 0] > _SAME * np.maximum(values[:, -1], 1e-300)
@@ -267,14 +267,14 @@ def _solve(squares: Floats, products: Floats) -> Floats:
     return solutions
 
 
-Labels = Sequence[str | None]  # (n_items,) None: no judgement
+Labels = Sequence[str | None]  # (n_items,) None: not judged
 
 
 @dataclass(frozen=True)
 class RunShift:
-    """By how much the scores of n runs change, in [0, 1], and tau-b between their two orders.
+    """The changes of the scores of n runs, in [0, 1], and tau-b between their two orders.
 
-    Several pairs of labellings: the mean and the largest over all, the mean of the taus.
+    For several pairs of labellings: the mean and the largest over all pairs, and the mean tau-b.
     """
 
     n: int
@@ -285,15 +285,15 @@ class RunShift:
 
 @dataclass(frozen=True)
 class LabelShift:
-    """Two labellings of the same items, or the mean over several such pairs.
+    """The comparison of two labellings of the same items, or the mean over several such pairs.
 
     Attributes:
-        n: pairs of labels compared; an item that one side did not judge makes none.
+        n: pairs of labels compared, without items that one side did not judge.
         kappa: Cohen's, unweighted and, for an ordered scale, linear.
         changed: share of the labels that differ, in [0, 1].
-        best: share of the best label under the second less that under the first.
-        gain: the same of the mean gain. Both None for a scale without order.
-        runs: of the runs' scores: the mean over topics of the mean gain of a run's items there.
+        best: share of the best label in the second labelling minus the share in the first.
+        gain: mean gain, second minus first. Both are None for a scale without order.
+        runs: changes of the runs' scores; a score is the mean over topics of the run's mean gain.
     """
 
     n: int
@@ -322,14 +322,13 @@ def label_shift(
     """Compare labellings of the same n items, pair by pair, with topic-bootstrap intervals.
 
     Args:
-        pairs: one or more of two labellings each; None where there is no judgement.
-        scale: the k >= 2 labels, worst to best where they have an order.
-        gains: label -> what it is worth, in [0, 1]; None: the labels have no order.
-        topics: the topic of each item; None: not known, no interval has bounds.
-        runs: the run of each item; None: they belong to none.
+        pairs: one or more pairs of labellings of n items; None in a labelling: not judged.
+        scale: the k >= 2 labels, worst to best if they have an order.
+        gains: label -> gain in [0, 1]; None: the labels have no order.
+        topics: the topic of each item; None: unknown, then no interval has bounds.
+        runs: the run of each item; None: items belong to no run.
 
-    Raises: ValueError without a pair, or if a labelling, the topics or the runs have another
-        length or a label is not on the scale.
+    Raises: ValueError without a pair, if lengths differ, or if a label is not on the scale.
 
     >>> shift = label_shift([(["no", "yes"], ["yes", "yes"])], ["no", "yes"],
     ...                     {"no": 0.0, "yes": 1.0}, ["t1", "t2"], ["a", "b"])
@@ -369,7 +368,7 @@ def _check_lengths(
     runs: Sequence[str] | None,
 ) -> None:
     if not pairs:
-        raise ValueError("no pair of labellings, wanted one or more")
+        raise ValueError("no pair of labellings; wanted one or more")
     sides = {
         f"pairs[{i}][{j}]": side for i, pair in enumerate(pairs) for j, side in enumerate(pair)
     }
@@ -385,7 +384,7 @@ def _counts(
     scale: Sequence[str],
     gains: Mapping[str, float] | None,
 ) -> list[float]:
-    """Of one item: pairs of labels, those that differ, and the shifts of best label and gain."""
+    """Counts of one item: pairs of labels, pairs that differ, changes of best label and gain."""
     sums = [0.0, 0.0, 0.0, 0.0]
     for one, other in pairs:
         first, second = one[i], other[i]
@@ -428,7 +427,7 @@ def _runs(
 
 
 def _score(of_run: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[float, float]:
-    """The run's score under both labellings."""
+    """The score of a run in both labellings."""
     means = [[math.fsum(side) / len(side) for side in zip(*cell, strict=True)]
              for _, cell in sorted(of_run.items())]  # fmt: skip
     first, second = (math.fsum(side) / len(means) for side in zip(*means, strict=True))

@@ -36,7 +36,7 @@ def audit(
     dry_run: DryRun = False,
     output: Output,
 ) -> None:
-    """Judge a sample again by a judge of another family, and show where the order of runs changes.
+    """Judge a sample again with a model of another family, and show where the order changes.
 
     Example: judge audit results/demo --model preset:qwen3-8b --sample 30
 
@@ -44,17 +44,17 @@ def audit(
 
     Args:
         results: A results folder of several runs.
-        sample: Topics that are drawn and judged again; else all.
+        sample: Number of topics to judge again; default: all.
     """
     from ...programs.engine.manifest import read_manifest
     from ...programs.run import forecast, judge_collection, models_asked
     from .audit import audit_results, audit_sections, audit_view, families, family_warning
 
     if given.model is None and given.path is None:
-        raise InputError("name the other judge (--model, or --config with models:)")
+        raise InputError("judge audit needs another judge: --model, or --config with models:")
     out = Path(given.flags.get("run.out") or f"{results}-audit")
     if out.resolve() == results.resolve():
-        raise InputError(f"{out}: is the results folder; name another --out")
+        raise InputError(f"{out}: this is the audited results folder; choose another --out")
     sections = audit_sections(results, out, sample, seed)
     own = {name: value for name, value in sections.items() if name != "run"}
     own |= {f"run.{name}": value for name, value in sections["run"].items()}
@@ -75,7 +75,7 @@ def audit(
     output.print(rows, lambda _: audit_view(audited, (before, now), n_of, LEVEL))
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
-    lost = f"{missing:,} judgements are missing; they are not counted\n" if missing else ""
+    lost = f"{missing:,} judgements failed; they are not counted\n" if missing else ""
     write_note(f"{lost}{format_spending(manifest['this_time'])}\nResults: {out}\n")
     if not is_whole(manifest, config.run.allow_missing):
         raise typer.Exit(INCOMPLETE)
@@ -98,7 +98,7 @@ def bias(
     Args:
         human: Labels of people, or a results folder of them.
         judged: A results folder, or a file of judgements.
-        by (NAMES): Of length,position,rank,citations,run and run:PATTERN.
+        by (NAMES): One or more of length,position,rank,citations,run,run:PATTERN.
     """
     from .bias import bias_view, judge_errors
 
@@ -126,17 +126,17 @@ def drift(
     Example: judge drift results/may results/june --labels human.csv
 
     Args:
-        old: What the judge said before: results, or a file.
-        new: What it says now, or another judge.
-        labels: Labels of people: what they labelled and both judged are the anchors; else all that
-            both judged.
-        measure: Measure whose change is split; may be repeated; else the main one.
-        margin: A change certain to be smaller than this counts as none.
+        old: The old judgements: a results folder or a file.
+        new: The new judgements, or those of another judge.
+        labels: Labels of people. Items that people and both judges labelled become the anchors;
+            default: all items that both judged.
+        measure: Measure whose change is split; may be repeated; default: the main one.
+        margin: A change that is certainly smaller than this counts as none.
     """
     from .drift import drift_view, judge_drift
 
     if where and labels is None:
-        raise InputError("--where: chooses labels of people, wanted --labels too")
+        raise InputError("--where chooses labels of people: give --labels too")
     problems = Problems()
     changes = judge_drift(
         old,
@@ -159,18 +159,18 @@ def evidence(
     sample: Positive | None = None,
     output: Output,
 ) -> None:
-    """Show how often suggestions support their sentence, and whether confirmed ones are found.
+    """Show how often suggested citations are right, and whether the search finds known good ones.
 
-    Of labelled suggestions: the share that supports the sentence, by score. Of citations that
-    people labelled full: whether the search finds them again, and whether a swap planted for
-    them is mended. The judges of the folder are asked for the latter.
+    For labelled suggestions: the share that supports the sentence, by score. For citations that
+    people labelled full support: whether the search finds them again, and whether it repairs a
+    sentence whose citation was swapped. The latter asks the judges of the folder.
 
     Example: judge evidence results/evidence --labels human.jsonl
 
     Args:
         results: A results folder of judge run evidence.
-        labels: Support labels of people, or of read suggestions.
-        sample: Confirmed citations to look for, at most; else all.
+        labels: Support labels of people, for citations of the runs or for suggestions.
+        sample: Most full-support citations to search for; default: all.
     """
     from ...programs.protocols.evidence import FILE
     from ...records.labels import read_labels
@@ -182,7 +182,7 @@ def evidence(
     for path in labels:
         label_file = read_labels(path, problems)
         if label_file.kind != SUPPORT_KIND.name:
-            raise InputError(f"{path}: labels of {label_file.kind}, wanted those of citations")
+            raise InputError(f"{path}: has labels of {label_file.kind}; wanted labels of citations")
         labels_by_cell |= label_file.cells
     problems.raise_errors()
     list_problems(problems)
@@ -193,7 +193,7 @@ def evidence(
     again = refound(results, labels_by_cell, sample=sample)
     has_confirmed = any(row["n"] for row in again.search)
     if not (precision or has_confirmed):
-        raise InputError("none of the labels is of a suggestion, or of a citation of these runs")
+        raise InputError("no label belongs to a suggestion or to a citation of these runs")
     search, swaps = (again.search, again.swaps) if has_confirmed else ([], [])
     objects = [*precision, *search, *swaps]
     output.print(objects, lambda _: evidence_view(precision, search, swaps))

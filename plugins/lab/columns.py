@@ -1,4 +1,4 @@
-"""The columns of the lab's tables: fields of the rows that an analysis found."""
+"""Columns of the lab's tables, which show fields of an analysis's rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Shown = tuple[Column, Callable[[Fields], Any]]
 
 
 def get_field(row: Any, path: str) -> Any:
-    """What is at the end of a path of fields; None where one of them is not there."""
+    """The value at the end of a path of fields; None if a field is missing."""
     for name in path.split("."):
         row = None if row is None else row.get(name)
     return row
 
 
 def show(name: str, kind: Kind, head: str = "", path: str = "", **more: Any) -> Shown:
-    """A column of a field of the rows; path: where its name is not the field's."""
+    """A column for a field of the rows; `path` if its name differs from the field."""
     return Column(name, kind, head or None, **more), lambda row: get_field(row, path or name)
 
 
@@ -28,7 +28,7 @@ def estimate(
     name: str, head: str = "", path: str = "", kind: Kind = Kind.SHARE, optional: Any = (0, 0),
     interval: str = "interval", key: str = "",
 ) -> list[Shown]:  # fmt: skip
-    """The column of a value, and that of its interval with a head and key; `optional` of both."""
+    """The columns of a value and its interval; `optional` has a number for each."""
     path, is_signed = path or name, kind is Kind.DIFFERENCE
     about = {"optional": optional[1], "is_signed": is_signed}
     bounds = Column(key or f"{name}_interval", Kind.INTERVAL, interval, **about)
@@ -39,7 +39,7 @@ def estimate(
 def make_table(
     title: str, shown: Sequence[Shown], rows: Iterable[Fields], aside: str = "", **more: Any
 ) -> Table:
-    """A table of these columns; a row of all together leads."""
+    """Make a table of these columns; the row of the total comes first."""
     lines = [
         Row([get(row) for _, get in shown], Style.LEADING if row.get("leads") else Style.PLAIN)
         for row in rows

@@ -1,4 +1,4 @@
-"""`judge drift`: did the judge move, or the systems? Two versions of a judge linked by anchors."""
+"""`judge drift`: did the judge change, or the systems? Compares two versions through anchors."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from .columns import Fields, estimate, make_table, show
 
 Floats = NDArray[np.float64]
 
-# Measured first, if present.
+# Preferred measures, if present.
 _MEASURES = ("V_strict", "A_strict", "support_precision")
-MARGIN = 0.05  # of a score; less is no change that matters
-# The verdict by whether the judge, and the systems, moved: for machines, and for people.
+MARGIN = 0.05  # smaller changes of a score do not matter
+# (judge, systems) -> the verdict in JSON, and the verdict that is printed.
 _VERDICTS = {
-    (MOVED, MOVED): ("both moved", "Both the judge and the systems moved"),
-    (MOVED, HELD): ("the instrument moved", "The judge moved, the systems did not"),
+    (MOVED, MOVED): ("both moved", "Both the judge and the systems changed"),
+    (MOVED, HELD): ("the instrument moved", "The judge changed, the systems did not"),
     (MOVED, UNKNOWN): (
         "the instrument moved; whether the systems did cannot be told",
-        "The judge moved; whether the systems did is not known",
+        "The judge changed; whether the systems did is unknown",
     ),
-    (HELD, MOVED): ("the systems moved", "The judge did not move, the systems did"),
-    (HELD, HELD): ("neither moved", "Neither the judge nor the systems moved"),
-    (HELD, UNKNOWN): (UNKNOWN, "The judge did not move; whether the systems did is not known"),
+    (HELD, MOVED): ("the systems moved", "The systems changed, the judge did not"),
+    (HELD, HELD): ("neither moved", "Neither the judge nor the systems changed"),
+    (HELD, UNKNOWN): (UNKNOWN, "The judge did not change; whether the systems did is unknown"),
     (UNKNOWN, MOVED): (
         "the systems moved; whether the instrument did cannot be told",
-        "The systems moved; whether the judge did is not known",
+        "The systems changed; whether the judge did is unknown",
     ),
-    (UNKNOWN, HELD): (UNKNOWN, "The systems did not move; whether the judge did is not known"),
-    (UNKNOWN, UNKNOWN): (UNKNOWN, "Whether the judge or the systems moved is not known"),
+    (UNKNOWN, HELD): (UNKNOWN, "The systems did not change; whether the judge did is unknown"),
+    (UNKNOWN, UNKNOWN): (UNKNOWN, "The data cannot tell whether the judge or the systems changed"),
 }
 
 
@@ -68,28 +68,30 @@ def judge_drift(
     margin: float = MARGIN,
     level: float = LEVEL,
 ) -> list[dict[str, Any]]:
-    """Split what changed in the scores of two judgements into judge and systems.
+    """Split the change of scores between two sets of judgements into judge and systems.
 
     Args:
         old, new: results folders, or files of judgements.
-        labels: labels of people; what they labelled and both judged are the anchors. None: all
-            items that both judged.
-        where: read only labels whose fields have one of these values.
-        kind: of the judgements of folders, where there are no labels.
-        measures: those wanted; empty: V_strict, A_strict or support_precision, else the first.
-        margin: within +- this of 0 a change counts as none.
-        level: of all intervals.
+        labels: labels of people; items that people and both judges labelled are the anchors. None:
+            all items that both judged.
+        where: field -> values that a row of labels must have.
+        kind: the kind of judgements in folders, without labels.
+        measures: names of measures; empty: V_strict, A_strict or support_precision, else the first.
+        margin: a change whose interval is within +- this counts as none.
+        level: confidence level of the intervals, in (0, 1).
 
-    Returns: one object a measure; see docs/trust/drift.md.
-    Raises: InputError for fewer than 20 anchors or 5 topics with some, labels without an order, or
-        judgements that are not of the same things.
+    Returns: one object per measure; see docs/trust/drift.md.
+    Raises: InputError for fewer than 20 anchors or 5 topics with anchors, labels without an order,
+        or judgements with different ids or labels.
     """
     if not 0 < margin < 1:
-        raise InputError(f"--margin {margin}: wanted above 0 and below 1")
+        raise InputError(f"--margin {margin}: wanted a number between 0 and 1")
     both = read_versions(old, new, labels, problems, where or {}, kind)
     items = both.old.items
     if not are_ordered(items.kind, items.scale, old, new):
-        raise InputError(f"{old}: no label is better than another, so no score can change")
+        raise InputError(
+            f"{old}: the labels have no order, so they give no score that could change"
+        )
     names = [
         m.name for m in items.measures if any(m.name == n.name for n in both.new.items.measures)
     ]
@@ -163,7 +165,7 @@ def _of_measure(
 def _anchors(
     both: Versions, ours: Measure, theirs: Measure, is_labelled: bool
 ) -> list[tuple[str, ...]]:
-    """The ids of what both judged, weighs in both scores and, if wanted, people labelled."""
+    """The ids of items that both judged, that count in both scores and, if asked, have labels."""
     old, new = both.old, both.new
     candidates = [
         (cell, old.items.labels[i] is not None, new.items.labels[j] is not None)
@@ -176,21 +178,21 @@ def _anchors(
     n_topics = len({old.items.topics[old.index[cell]] for cell in anchors})
     if len(anchors) < MIN_LABELS or n_topics < MIN_TOPICS:
         what = "items with labels of people" if is_labelled else "items"
-        wanted = f"wanted {MIN_LABELS} or more on {MIN_TOPICS} or more"
+        wanted = f"wanted at least {MIN_LABELS} on {MIN_TOPICS} topics"
         n_old, n_new = (
             sum(was for _, was, _ in candidates),
             sum(is_now for *_, is_now in candidates),
         )
-        why = f"of {len(candidates)} {what} that both have and that weigh in {ours.name}, {n_old} "
-        why += f"judged in the old, {n_new} in the new"
-        why += f"; {both.n_changed} more have other texts there" if both.n_changed else ""
+        why = f"both have {len(candidates)} {what} that count in {ours.name}; the old results "
+        why += f"judged {n_old} of them, the new results {n_new}"
+        why += f"; {both.n_changed} more have different texts" if both.n_changed else ""
         where = f"{old.path} and {new.path}: {len(anchors)} anchors on {n_topics} topics"
-        raise InputError(f"{where}, {wanted} ({why})")
+        raise InputError(f"{where}; {wanted} ({why})")
     return anchors
 
 
 def _side(version: Version, measure: Measure, index: Mapping[str, int]) -> Side:
-    """The mean of its runs by topic; what was not judged earns what its run does on average."""
+    """The mean of a version's runs by topic; an unjudged item gets the mean gain of its run."""
     items, n_runs = version.items, len(version.runs)
     earned, weight = np.zeros(len(index)), np.zeros(len(index))
     of_run: dict[str, list[int]] = {}
@@ -204,8 +206,8 @@ def _side(version: Version, measure: Measure, index: Mapping[str, int]) -> Side:
         gains = np.array([np.nan if label is None else measure.gains[label] for label in labels])
         is_judged = ~np.isnan(gains)
         if not is_judged.any():
-            what = "nothing of it was judged, so it has no score"
-            raise InputError(f"{version.path}: run {items.runs[at[0]]!r}: {what}")
+            what = "has no judgements, so it has no score"
+            raise InputError(f"{version.path}: run {items.runs[at[0]]!r} {what}")
         mean = np.average(gains[is_judged], weights=weights[is_judged])
         np.add.at(earned, topics, weights * np.where(is_judged, gains, mean))
         np.add.at(weight, topics, weights)
@@ -214,7 +216,7 @@ def _side(version: Version, measure: Measure, index: Mapping[str, int]) -> Side:
 
 
 def _get_labels(version: Version, measure: Measure) -> list[str | None]:
-    """The labels that the score of a side rests on; None: it lacks one."""
+    """The labels from which the score of a side is computed; None: not judged."""
     items = version.items
     return [
         label
@@ -247,9 +249,9 @@ class Version:
     """The judgements of one version of the judge.
 
     Attributes:
-        human: (n_items,) labels by people; None: not labelled.
-        index: the position of an item by its ids.
-        runs: those whose scores are compared.
+        human: (n_items,) labels of people; None: not labelled.
+        index: ids of an item -> its position.
+        runs: the runs whose scores are compared.
     """
 
     path: Path
@@ -261,11 +263,11 @@ class Version:
 
 @dataclass(frozen=True)
 class Versions:
-    """Both, and what they have in common.
+    """Both versions, and the items that they have in common.
 
     Attributes:
-        shared: ids of items of both; `n_changed` more have the ids in common and other texts.
-        is_same: whether the runs that are compared have all items in common, texts and all.
+        shared: ids of common items; `n_changed` more have the same ids and different texts.
+        is_same: whether all items of the compared runs are common, with equal texts.
     """
 
     old: Version
@@ -283,13 +285,13 @@ def read_versions(
     where: Mapping[str, Sequence[str]],
     kind: str | None,
 ) -> Versions:
-    """Read both sides, with labels of people where there are some.
+    """Read both versions, with labels of people if given.
 
-    A run whose items are all the same in both cannot have moved: where each side has others, these
-    are compared, those of one name with each other if there are some, else all. Runs that are in
-    no comparison are listed; items of any run may be anchors.
+    A run whose items are all equal in both versions cannot have changed. If each version also has
+    other runs, those are compared: runs of the same name if there are any, else all of them. Runs
+    that are not compared are listed. Items of any run may be anchors.
 
-    Raises: InputError if they hold judgements of different things, or on different scales.
+    Raises: InputError if the versions have judgements with different ids or scales.
     """
     if labels is None:
         chosen = kind or _find_kind(old, new)
@@ -300,12 +302,12 @@ def read_versions(
         for path in (old, new):
             own_problems = Problems()
             joined.append(human_labels(path, labels, own_problems, where, ignore_others=True))
-            problems.take(own_problems)  # of the labels once
+            problems.take(own_problems)  # problems of the labels are listed once
         read, human = [items for items, _ in joined], [labels_of for _, labels_of in joined]
     first, second = read
     if first.key_names != second.key_names or first.scale != second.scale:
         both = "; ".join(f"{', '.join(i.key_names)}: {', '.join(i.scale)}" for i in read)
-        raise InputError(f"{old} and {new}: judgements of other things or labels ({both})")
+        raise InputError(f"{old} and {new}: their judgements have different ids or labels ({both})")
     index = [{cell: i for i, cell in enumerate(items.cells)} for items in read]
     common = [cell for cell in first.cells if cell in index[1]]
     texts = [
@@ -315,26 +317,26 @@ def read_versions(
     pairs = {cell: _pair_texts(texts[0][cell], texts[1][cell]) for cell in common}
     shared = [cell for cell in common if all(one == other for one, other in pairs[cell])]
     if n_unknown := sum(not texts_compared for texts_compared in pairs.values()):
-        what = f"the texts of {n_unknown} items are not known on both sides: their ids are believed"
+        what = f"{n_unknown} items without known texts on both sides are matched by their ids"
         problems.keep(new, 0, "no_texts", what)
     runs, is_same = _pair_runs(first, second, {cell for cell in shared if pairs[cell]})
     for path, items, of_side in zip((old, new), read, runs, strict=True):
         if others := sorted(set(items.runs) - of_side):
-            what = f"{len(others)} runs are not compared, as {others[0]!r}"
-            problems.keep(path, 0, "not_compared", f"{what}: the same in both, or in one alone")
+            what = f"{len(others)} runs are not compared, such as {others[0]!r}"
+            problems.keep(path, 0, "not_compared", f"{what}: equal in both, or only in one")
     versions = [Version(*each) for each in zip((old, new), read, human, index, runs, strict=True)]
     return Versions(versions[0], versions[1], shared, len(common) - len(shared), is_same)
 
 
 def _pair_texts(one: Texts, other: Texts) -> list[tuple[str, str]]:
-    """The texts that both know, but for remarks of the judge."""
+    """The texts of an item that both versions have, without remarks of the judge."""
     return [(one[name], other[name]) for name in one.keys() & other.keys() if name not in REMARKS]
 
 
 def _pair_runs(
     old: JudgedItems, new: JudgedItems, same: Collection[Cell]
 ) -> tuple[tuple[frozenset[str], frozenset[str]], bool]:
-    """The runs of each side that are compared, and whether all their items are the same."""
+    """The runs of each side to compare, and whether all their items are equal."""
     runs = [frozenset(items.runs) for items in (old, new)]
     changed = [
         frozenset(r for cell, r in zip(items.cells, items.runs, strict=True) if cell not in same)
@@ -356,26 +358,26 @@ def _find_kind(old: Path, new: Path) -> str:
     for kind in kinds[0]:
         if kind in kinds[1]:
             return kind
-    raise InputError(f"{old} and {new}: no judgements of one kind")
+    raise InputError(f"{old} and {new}: have no kind of judgements in common")
 
 
 def drift_view(splits: Sequence[Fields]) -> View:
-    """What `judge drift` shows of what it returned, a table a measure."""
+    """The view of `judge drift`, with one table per measure."""
     return View(drift_verdict(splits[0]), [_table(split) for split in splits])
 
 
 def drift_verdict(split: Fields) -> str:
-    """Which of the two moved, and how much of the change is of each."""
+    """Say which of the two changed, and how much each contributes."""
     _, who = _VERDICTS[split["instrument"], split["systems"]]
     change, of_judge, of_systems = (
         write_estimate(row, signed=True)
         for row in (split["score"]["change"], split["instrument_change"], split["systems_change"])
     )
     if split["are_same_items"]:
-        return f"{who}: {split['measure']} of the same answers changed by {change}."
+        return f"{who}: {split['measure']} changed by {change} on the same answers."
     return (
-        f"{who}: {split['measure']} changed by {change}, of which {of_judge} is of the judge and "
-        f"{of_systems} of the systems."
+        f"{who}: {split['measure']} changed by {change}, of which {of_judge} comes from the judge "
+        f"and {of_systems} from the systems."
     )
 
 
@@ -391,7 +393,7 @@ def _table(split: Fields) -> Table:
         {"what": f"systems: the rest{same}", "change": split["systems_change"]},
     ]
     if split["equal_to_human"] is not None:
-        rows.append({"what": "labels equal to people's", **split["equal_to_human"]})
+        rows.append({"what": "share equal to people", **split["equal_to_human"]})
     level = name_level(split["level"])
     columns = [
         (Column("what", Kind.TEXT, ""), lambda row: row["what"]),
@@ -399,13 +401,13 @@ def _table(split: Fields) -> Table:
         show("new", Kind.SHARE),
         *estimate("change", "", "", Kind.DIFFERENCE, (0, 0), level, "interval"),
     ]
-    kind = "labelled by people" if split["has_labels"] else "judged in both"
+    kind = "labelled by people" if split["has_labels"] else "judged by both"
     aside = f"{count(split['n_anchors'], 'anchor')} {kind}"
     return make_table(split["measure"], columns, rows, aside, notes=[*_notes(split)])
 
 
 def _whose(runs: Sequence[Sequence[str]]) -> str:
-    """Whose score it is."""
+    """The name of the score: of a run, or the mean of several."""
     if all(len(of_side) == 1 for of_side in runs):
         return "score of " + " -> ".join(dict.fromkeys(cell(of_side[0]) for of_side in runs))
     return f"score, mean of {join_words([*dict.fromkeys(str(len(r)) for r in runs)])} runs"
@@ -415,13 +417,13 @@ def _notes(split: Fields) -> Iterator[str]:
     topics = f"{split['n_anchor_topics']:,} of {count(split['n_topics'], 'topic')}"
     yield f"Anchors on {topics}; {split['changed']:.1%} of their labels changed."
     before, now = (
-        count(judged, "judgement") + (f" ({lost:,} missing)" if lost else "")
+        count(judged, "judgement") + (f" ({lost:,} failed)" if lost else "")
         for judged, lost in zip(split["n_judged"], split["n_unjudged"], strict=True)
     )
-    yield f"The old score rests on {before}, the new one on {now}."
+    yield f"The old score has {before}, the new one {now}."
     yield (
-        f"Moved: the interval leaves out 0. Did not move: it lies within "
-        f"±{format_given(split['margin'])}. Intervals are by topic."
+        f"Changed: the interval excludes 0. Did not change: the interval lies within "
+        f"±{format_given(split['margin'])}. Intervals are over topics."
     )
     if n := split["n_other_texts"]:
-        yield f"{count(n, 'item')} with other texts in the new: not used as anchors."
+        yield f"Not used as anchors: {count(n, 'item')} with different texts in the new results."

@@ -1,4 +1,4 @@
-"""`judge evidence`: how far suggested passages can be trusted, by the labels of people."""
+"""`judge evidence`: check suggested citations with labels of people."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEEP = max(RANKS)
 
 
 class Read(NamedTuple):
-    """A suggestion that people labelled; `score` None: its judge gives none."""
+    """A suggestion that people labelled; `score` None: its judge gives no scores."""
 
     topic_id: str
     label: str
@@ -46,10 +46,10 @@ class Read(NamedTuple):
 
 
 def find_labelled_suggestions(evidence: Path, labels: Mapping[Cell, str]) -> list[Read]:
-    """The suggestions of full support in evidence.jsonl that have a label.
+    """Find the full-support suggestions in evidence.jsonl that have a label.
 
     Args:
-        labels: support labels by topic, run, sentence and passage.
+        labels: (topic, run, sentence, passage) -> support label.
 
     Raises: InputError for a broken file.
     """
@@ -65,10 +65,10 @@ def find_labelled_suggestions(evidence: Path, labels: Mapping[Cell, str]) -> lis
 
 
 def precision_rows(read: Sequence[Read], **draws: Unpack[Draws]) -> list[dict[str, Any]]:
-    """Precision of those that the run uses, of all, and from each score on.
+    """Precision of the suggestions that the run uses, of all, and above each score.
 
-    Returns: rows of `chosen`, `n`, `full` and `partly` (carried at least in part), each with its
-        interval over topics.
+    Returns: rows of `chosen`, `n`, `full` (share with full support) and `partly` (share with at
+        least partial support), each share with its interval over topics.
     """
     chosen = {"used": [each for each in read if each.shown], "all": read}
     for cut in CUTS:
@@ -92,7 +92,7 @@ def share(
     weights: Sequence[float] | None = None,
     **draws: Unpack[Draws],
 ) -> Interval:
-    """The share of hits, each with its weight (None: 1), with its interval over topics.
+    """The share of hits, with optional weights, and its interval over topics.
 
     >>> share([True, False], ["a", "b"], [3.0, 1.0], resamples=0).value
     0.75
@@ -102,9 +102,9 @@ def share(
 
 @dataclass(frozen=True)
 class Carried:
-    """A sentence and a passage that people say carries it in full.
+    """A sentence with a passage that people labelled full support.
 
-    `others`: what else its answer refers to.
+    `others`: the other passages that its answer cites.
     """
 
     topic_id: str
@@ -116,7 +116,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Refound:
-    """The results: rows of figures, each with its n; all shares have an interval over topics."""
+    """The results as rows, each with its n; shares have an interval over topics."""
 
     search: list[dict[str, Any]]
     swaps: list[dict[str, Any]]
@@ -135,24 +135,24 @@ def refound(
     seed: int = 0,
     quiet: bool = True,
 ) -> Refound:
-    """Search for the citations that people labelled full, and plant swaps for them to be mended.
+    """Search again for citations that people labelled full, and repair planted swaps.
 
-    A swap takes the place of the citation: another passage of the topic that shares at most a
-    quarter of the sentence's content words, as those of `judge probe --faults`. The right one is
-    taken out of the answer's references, unless another sentence cites it.
+    A swap replaces the citation by another passage of the topic that shares at most a quarter of
+    the sentence's content words, as in `judge probe --faults`. The right passage is removed from
+    the answer's references, unless another sentence cites it.
 
     Args:
-        folder: results of the evidence program; its config says what is searched, how, by whom.
-        labels: support labels by topic, run, sentence and passage.
-        sample: sentences that are taken, at most, drawn by seed; None: all.
-        pools: ids of each topic's passages, of which swaps are drawn; None: those with labels.
+        folder: results of the evidence task; its config has the passages, the search and the judge.
+        labels: (topic, run, sentence, passage) -> support label.
+        sample: most sentences, drawn by seed; None: all.
+        pools: topic -> ids of passages to draw swaps from; None: passages with labels.
         most_shared: share in [0, 1] of the sentence's content words that a swap may have; None:
-            any, and sentences of a few words are taken too.
-        scope: where a swap is mended from, see `Plan.scopes`; None: as the config of the folder.
+            any, and short sentences are used too.
+        scope: where to search for the repair, see `Plan.scopes`; None: as in the config.
 
-    Raises: InputError for a folder that cannot be used; as `run_session`.
+    Raises: InputError for a folder that cannot be used; see also `run_session`.
     """
-    config = find_inputs(folder).check("nothing can be searched as it was")
+    config = find_inputs(folder).check("the search cannot be repeated without it")
     if scope is not None:
         searched = config.evidence.model_copy(update={"scope": tuple(scope)})
         config = config.model_copy(update={"evidence": searched})
@@ -176,9 +176,7 @@ def refound(
             most: [(topic, rank <= most) for topic, rank in zip(topics, ranks, strict=True)]
             for most in RANKS
         }
-        search = [
-            _figure(f"in the best {most}", hits, draws) for most, hits in hits_by_rank.items()
-        ]
+        search = [_figure(f"in the top {most}", hits, draws) for most, hits in hits_by_rank.items()]
         return Refound(search, _swap_rows(swaps, draws), counts)
 
     return run_session(config, judges, work, retry=False, quiet=quiet)
@@ -187,7 +185,7 @@ def refound(
 def _find_supported(
     config: Config, corpus: Corpus, labels: Mapping[Cell, str]
 ) -> Iterator[Carried]:
-    """The first citation of each sentence that people labelled full, where it has a text."""
+    """The first citation of each sentence that people labelled full, if its text is known."""
     for answer in load_collection(config.data, config.run.limit).answers():
         for sentence in answer.sentences:
             for name in [c.passage_id for c in sentence.citations[:1]]:
@@ -214,7 +212,7 @@ def _pools(labels: Mapping[Cell, str]) -> dict[str, list[str]]:
 
 
 async def _ranks(corpus: Corpus, citations: Sequence[Carried]) -> list[float]:
-    """At which rank the search by the sentence itself finds the passage; inf: not at all."""
+    """The rank at which a search with the sentence finds the passage; inf: not found."""
     ranks: list[float] = []
     for each in citations:
         hits = [name for name, _ in (await corpus.search(each.sentence.text))[:DEEP]]
@@ -297,15 +295,15 @@ def _free(
 
 
 def _swap_rows(swaps: Sequence[_Swap], draws: Draws) -> list[dict[str, Any]]:
-    """The share of swaps that were flagged, and of these the shares that were mended."""
+    """The share of swaps that were flagged, and the shares of flagged swaps that were repaired."""
     flagged = [each for each in swaps if each.flagged]
     return [
         _figure(what, [(each.topic_id, getattr(each, name)) for each in of], draws)
         for what, of, name in (
             ("flagged", swaps, "flagged"),
-            ("of these: a passage suggested", flagged, "anything"),
-            ("of these: the right one suggested", flagged, "exactly"),
-            ("of these: the right one in the best 3", flagged, "in_best"),
+            ("flagged, a passage suggested", flagged, "anything"),
+            ("flagged, the right one suggested", flagged, "exactly"),
+            ("flagged, the right one in the top 3", flagged, "in_best"),
         )
     ]
 
@@ -321,7 +319,7 @@ def _figure(what: str, results: Sequence[tuple[str, bool | None]], draws: Draws)
 def evidence_view(
     precision: Sequence[Fields], search: Sequence[Fields], swaps: Sequence[Fields]
 ) -> View:
-    """What `judge evidence` shows; each of the tables may be empty."""
+    """The view of `judge evidence`; each of the tables may be empty."""
     tables = []
     if precision:
         columns = [
@@ -341,11 +339,11 @@ def evidence_view(
             (Column("unjudged", Kind.COUNT), lambda row: row.get("n_unjudged", 0)),
         ]
         tables += [make_table("", columns, rows)] if rows else []
-    return View(_write_verdict(precision, search), tables, ["Intervals are by topic."])
+    return View(_write_verdict(precision, search), tables, ["Intervals are over topics."])
 
 
 def _write_verdict(precision: Sequence[Fields], search: Sequence[Fields]) -> str:
-    """How often suggestions support their sentence, and how often confirmed ones are found."""
+    """Say how often suggestions support their sentence, and how often confirmed ones are found."""
     parts = []
     if precision and precision[0]["n"]:
         used = precision[0]
@@ -356,6 +354,6 @@ def _write_verdict(precision: Sequence[Fields], search: Sequence[Fields]) -> str
         n = write_share(found, found["n"], "confirmed citations")
         parts.append(f"the search finds {n} again")
     if not parts:
-        return "None of the labels is of a suggestion that the run uses."
+        return "No label belongs to a suggestion that the run uses."
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."

@@ -1,4 +1,4 @@
-"""`judge trace`: what agents did for each item, step by step, and where two runs differ."""
+"""`judge trace`: show what agents did for each item, and where two runs differ."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from ...records.traces import ItemTrace, Step, TraceFilter, read_folder_traces
 from ...views.terminal import Terminal
 
 _WIDTH = 100  # in a pipe
-_SPENT = 22  # behind a step, for the tokens and the cost so far
-_TEXT = 40  # of a text in it
-_FIELDS = ("outcome", "reason", "stage")  # of --where
-_MAX_HITS = 5  # passages of a search that are named
-# Other prompts, models and passages alone make other keys, sizes and fingerprints.
+_SPENT = 22  # columns after a step, for tokens and cost so far
+_TEXT = 40  # characters of a text in a step
+_FIELDS = ("outcome", "reason", "stage")  # for --where
+_MAX_HITS = 5  # passages shown for a search
+# These differ already when prompts, models or passages differ.
 _NOT_COMPARED = ("replies", "tokens", "index")
 
 
@@ -45,7 +45,7 @@ def trace(
     diff: ExistingPath | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what agents did, step by step, with the tokens and cost until then.
+    """Show what agents did, step by step, with tokens and cost so far.
 
     Examples: judge trace results/evidence 2031-77/sys1
     / judge trace results/evidence --where outcome=not_found
@@ -53,9 +53,9 @@ def trace(
 
     Args:
         results: A results folder of agents.
-        item: Ids of an item, as topic/run/sentence, or the first of them.
-        where (FIELD=VALUE): Only items of this outcome, reason or stage, e.g. outcome=not_found.
-        diff: Other results: show each item's first other step.
+        item: Ids of an item, such as topic/run/sentence, or only the first ids.
+        where (FIELD=VALUE): Only items with this outcome, reason or stage, e.g. outcome=not_found.
+        diff: Other results to compare with: show the first step that differs for each item.
     """
     wanted = TraceFilter(item, **_fields_wanted(where or ()))
     results, *others = open_results(context, [results] if diff is None else [results, diff])
@@ -73,7 +73,7 @@ def trace(
 
 
 def _fields_wanted(texts: Sequence[str]) -> dict[str, str]:
-    """The fields of a `TraceFilter` in --where options. Raises: InputError."""
+    """Read --where options as fields of a `TraceFilter`. Raises: InputError."""
     wanted = read_pairs("--where", texts)
     for name, values in wanted.items():
         if name not in _FIELDS or len(values) > 1:
@@ -117,7 +117,7 @@ def _width() -> int:
 
 
 def _line(step: Step) -> str:
-    """One step in words."""
+    """Describe one step in a line."""
     if step["kind"] == "end":
         because = ", ".join(step.get("because", ()))
         why = f" ({step['reason']})" if "reason" in step else f" by {because}" * bool(because)
@@ -166,29 +166,29 @@ def _diff(results: Path, other: Path, wanted: TraceFilter, *, as_json: bool) -> 
         write_objects(one.as_dict() for one in different)
         return
     for one in different:
-        outcomes = " | ".join(name or "not there" for name in one.outcomes)
+        outcomes = " | ".join(name or "missing" for name in one.outcomes)
         write_text(cell(f"{one.item}  {one.stage}: {outcomes}") + "\n")
         for sign, step in zip("<>", one.steps, strict=True):
             line = "no further step" if step is None else f"{step['path']} {_line(step)}"
             write_text(cell(f"  {sign} {line}") + "\n")
-    write_text(f"{_items(n)}, {len(different):,} with another step\n")
+    write_text(f"{_items(n)}, {len(different):,} with different steps\n")
 
 
 class Prices:
     """The cost of steps, by the prices in the run's config.
 
-    A trace does not record cache hits, so every reply counts in full. No price is known if the
+    A trace does not record cache hits, so every reply counts in full. Prices are unknown if the
     config cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:
         self._config: Config | None = None
-        with suppress(InputError):  # results without their manifest, or of a package that is gone
+        with suppress(InputError):  # no manifest, or a task of a package that is not installed
             self._config = read_folder_config(folder)
         self._price = cache(self._find_price)
 
     def find_cost(self, step: Step) -> float | None:
-        """Dollars; None where the price of a model is not known."""
+        """Dollars; None if the price of a model is unknown."""
         if not step.get("tokens"):
             return 0.0
         price = self._price(step["name"])
@@ -196,7 +196,7 @@ class Prices:
         return None if price is None else compute_cost(price, prompt, 0, completion)
 
     def _find_price(self, judge: str) -> Price | None:
-        """The price of what answers for a judge; members of a jury must share it."""
+        """The price of a judge's model; the members of a jury must share it."""
         if self._config is None or judge not in judge_names():
             return None
         prices = {get_price(model) for _, model in self._config.get_models(judge)}
@@ -205,11 +205,12 @@ class Prices:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first step of an item that is another one; None: there is none there.
+    """The first step in which two traces of an item differ.
 
     Attributes:
-        fields: those in which the two differ.
-        outcomes: of the item, in both; None: it is in one of them alone.
+        fields: the fields that differ.
+        steps: the step in each trace; None: this trace has ended before.
+        outcomes: the outcome of the item in each trace; None: the item is not in it.
     """
 
     stage: str
@@ -225,15 +226,15 @@ class Difference:
 
 
 def differences(one: Path, other: Path, wanted: TraceFilter) -> Iterator[Difference | None]:
-    """For each item of either of two results folders its first difference; None: there is none.
+    """Yield the first difference of each item of two results folders; None for equal traces.
 
-    Items are in the first one's order; those of the other one alone come last.
+    Items are in the order of the first folder; items of the second folder only come last.
 
     Args:
-        wanted: which; outcome and reason are looked at in the first alone.
+        wanted: which items; outcome and reason are compared with the first folder only.
 
-    Raises: InputError for a folder without a trace, or a broken one, and where neither has such an
-        item.
+    Raises: InputError for a folder without a trace or with a broken one, and if neither folder has
+        such an item.
     """
     there = wanted.without_outcome
     others = {(x.stage, x.name): x for x in read_folder_traces(other) if there.selects(x)}

@@ -1,6 +1,5 @@
-"""The judges as tools of a coding agent, over the Model Context Protocol.
+"""The judges as tools for a coding agent, over the Model Context Protocol.
 
-`server` has the tools as a client sees them, `tools` what each does, `session` who judges and what
-may be spent, `folder` what may be seen, `replies` what comes back. Nothing else
-imports it.
+`server` defines the tools, `tools` does their work, `session` holds the judges and the budget,
+`folder` limits what can be read, and `replies` defines the replies. Nothing else imports it.
 """

@@ -1,4 +1,4 @@
-"""`judge mcp`: the judges as tools of a coding agent."""
+"""`judge mcp`: the judges as tools for a coding agent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...cli.signatures import Folder
 def mcp(given: ParsedSettings, *, folder: Folder = Path(".")) -> None:
     """Serve the judges to a coding agent, over stdin and stdout (MCP).
 
-    The model and the limits are set here, for the whole session; no agent can change them.
+    You set the model and the limits here, for the whole session; the agent cannot change them.
 
     Example: judge mcp --folder ~/rag --model openai/gpt-4o-mini --max-cost 2
 
     Input:
-        folder: The only folder that the agent may have read; results go to results/ in it.
+        folder: The only folder that the tools may read; results go to its folder results/.
     """
     from ...records.reading.problems import need
 
@@ -33,4 +33,4 @@ def mcp(given: ParsedSettings, *, folder: Folder = Path(".")) -> None:
         write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
     for line in notes_on(session.config.models.items()):
         write_note(f"{line}\n")
-    make_server(session).run("stdio")  # what anything prints goes to stderr meanwhile
+    make_server(session).run("stdio")  # prints of other code go to stderr meanwhile

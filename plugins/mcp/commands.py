@@ -1,4 +1,4 @@
-"""The commands that the MCP server brings to `judge`."""
+"""The command `judge mcp`."""
 
 from ...cli.commands import Command
 

@@ -1,4 +1,4 @@
-"""The one folder that a session may see: what is read and written by name stays inside it."""
+"""Limit a session to one folder: every path that a client names must be inside it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ...records.reading.problems import InputError, did_you_mean
 
 RESULTS = "results"
 _NAME = re.compile(r"\w[\w.-]{0,99}")
-WORDS = "words"  # the encoder that is no model
+WORDS = "words"  # an encoder that needs no model
 _SEARCHES = ("bm25", "rrf", "weighted", "mmr", "cut")  # steps that load no model of their own
 
 
 class Folder:
-    """Finds what a client names in a folder, and refuses all that is not in it.
+    """Resolves the paths that a client names, and refuses paths outside the folder.
 
-    Links are followed before a place is looked at, so that none leads out.
+    Links are resolved first, so that a link cannot lead outside.
 
     Args:
         root: the folder.
 
-    Raises: InputError if it is none.
+    Raises: InputError if the folder does not exist.
     """
 
     def __init__(self, root: Path) -> None:
@@ -41,31 +41,31 @@ class Folder:
         self.root = Path(os.path.realpath(root))
 
     def inside(self, name: str | Path, what: str = "path") -> Path:
-        """The path that a name stands for, links resolved.
+        """Resolve a path, with its links.
 
         Args:
-            name: relative to the folder, or absolute.
-            what: it is, for messages.
+            name: a path relative to the folder, or an absolute one.
+            what: what the path names, for messages.
 
-        Raises: InputError if it is elsewhere.
+        Raises: InputError if the path is outside the folder.
         """
         if "\0" in str(name):
-            raise InputError(f"{what}: holds a NUL character, wanted a path in the folder")
+            raise InputError(f"{what}: has a NUL character; wanted a path in the folder")
         return self._within(self.root / name, f"{what} {name}")
 
     def _within(self, path: str | Path, what: str) -> Path:
-        """A path as it would be opened, links resolved."""
+        """The path with its links resolved."""
         real_path = Path(os.path.realpath(path))
         if not real_path.is_relative_to(self.root):
-            raise InputError(f"{what}: outside of the folder that this server may see")
+            raise InputError(f"{what}: outside the folder that this server may read")
         return real_path
 
     def name_path(self, path: Path) -> str:
-        """How a client would name a path of the folder."""
+        """The name by which a client can give a path of the folder."""
         return str(path.relative_to(self.root))
 
     def config_file(self, name: str) -> Path:
-        """A config file. Raises: InputError if it is elsewhere or not there."""
+        """Find a config file. Raises: InputError if it is outside the folder or missing."""
         path = self.inside(name, "config")
         if not path.is_file():
             near = ", ".join(sorted(p.name for p in self.root.glob("*.y*ml"))[:10])
@@ -73,16 +73,16 @@ class Folder:
         return path
 
     def out(self, name: str) -> Path:
-        """Where results of this name go. Raises: InputError for anything but a plain name."""
+        """The folder for results of this name. Raises: InputError if it is not a plain name."""
         if not _NAME.fullmatch(name):
-            what = "wanted letters, digits, . _ and -, as it becomes a folder under results/"
+            what = "wanted letters, digits, . _ and -, since it becomes a folder under results/"
             raise InputError(f"name {name!r}: {what}")
         path = self.inside(Path(RESULTS) / name, "name")
         self._check_all(path, f"name {name}")
         return path
 
     def results(self, name: str) -> Path:
-        """A finished results folder, all that it names being in the folder.
+        """Find a finished results folder. Everything that it names must be in the folder.
 
         Raises: InputError.
         """
@@ -91,25 +91,29 @@ class Folder:
             finished = sorted(p.parent.name for p in (self.root / RESULTS).glob(f"*/{MANIFEST}"))
             there = [f"{RESULTS}/{one}" for one in finished]
             meant = did_you_mean(str(name), [*there, *finished])
-            what = f"there is {', '.join(there[:10])}{meant}" if there else "evaluate makes one"
-            raise InputError(f"results {name}: no finished results there; {what}")
+            what = (
+                f"available: {', '.join(there[:10])}{meant}"
+                if there
+                else "create some with evaluate"
+            )
+            raise InputError(f"results {name}: no finished results; {what}")
         self._check_all(path, f"results {name}")
         self.check(find_inputs(path).config, str(name))
         return path
 
     def _check_all(self, folder: Path, what: str) -> None:
-        """Raise InputError if something in a folder is a link that leads out."""
+        """Raise InputError if a folder contains a link that leads outside."""
         for here, folders, files in os.walk(folder):
             for each in (*folders, *files):
                 self._within(Path(here) / each, f"{what}: {each}")
 
     def check(self, config: Config, name: str) -> None:
-        """Raise InputError if a config reads something that is not in the folder.
+        """Raise InputError if a config reads something outside the folder.
 
         Args:
-            name: of the config, for messages.
+            name: the name of the config, for messages.
         """
-        alone = config.model_copy(update={"models": {}})  # which are not the client's
+        alone = config.model_copy(update={"models": {}})  # the server's own, not the client's
         for path in _paths(alone):
             self._within(path, f"{name} names {path}")
         for pattern in (*config.data.runs, *config.data.retrieval):
@@ -119,12 +123,12 @@ class Folder:
         for step in _steps(config):
             if step not in _SEARCHES:
                 searches = ", ".join(_SEARCHES)
-                what = f"a search by {step} loads a model by itself; wanted steps of {searches}"
+                what = f"a search by {step} loads a model of its own; wanted steps of {searches}"
                 raise InputError(f"{name}: {what}")
 
 
 def _paths(value: Any) -> Iterator[str | Path]:
-    """Every path in a value of a config; the tokenizer may be one."""
+    """Yield every path in a value of a config; the tokenizer may be a path."""
     if isinstance(value, Path):
         yield value
     elif isinstance(value, BaseModel):
@@ -142,7 +146,7 @@ def _paths(value: Any) -> Iterator[str | Path]:
 
 
 def _get_fixed_part(pattern: str) -> str:
-    """The folders of a pattern before the first that is one itself."""
+    """The leading folders of a pattern that contain no wildcard."""
     path, fixed = Path(pattern), []
     for part in path.parts:
         if glob.has_magic(part) and glob.escape(part) != part:
@@ -158,6 +162,6 @@ def _steps(config: Config) -> Iterator[str]:
 
 
 def _get_model(step: AnyStep) -> str:
-    """What a step is called, or the encoder that it loads."""
+    """The name of a step, or of the encoder that it loads."""
     encoder: str = getattr(step, "encoder", WORDS)
     return step.step if encoder == WORDS else encoder

@@ -1,6 +1,6 @@
-"""What the tools give back: typed, every text without control characters, quotes named as such.
+"""The typed replies of the tools. Texts have no control characters, and quotes are marked.
 
-A field whose name begins with `quoted_` holds words of judged data, or of the model that judges.
+A field whose name begins with `quoted_` contains text from the judged data or from the judge model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Counts = Mapping[str, int]
 
 
 class Amount(BaseModel):
-    """Requests, tokens and US dollars; `cost` null: a price is not known."""
+    """Requests, tokens and US dollars; `cost` null: the price is unknown."""
 
     calls: int
     tokens: int
@@ -26,7 +26,7 @@ class Amount(BaseModel):
 
 
 class Left(BaseModel):
-    """What is left of the session's limits; null: not limited."""
+    """The rest of the session's limits; null: not limited."""
 
     calls: int | None
     tokens: int | None
@@ -34,14 +34,14 @@ class Left(BaseModel):
 
 
 class Spending(BaseModel):
-    """What this call took, and what is left for the session."""
+    """The cost of this call, and the rest of the session's budget."""
 
     spent: Amount
     left: Left
 
 
 class Quote(BaseModel):
-    """Words given for a label. `stands_there`: whether they were found in the text they are of."""
+    """Words that justify a label. `stands_there`: whether the text contains these words."""
 
     of: Text
     quoted_words: Quoted
@@ -49,17 +49,18 @@ class Quote(BaseModel):
 
 
 class Unjudged(BaseModel):
-    """Why there is no judgement. It is not a score: neither 0 nor a pass."""
+    """Why a judgement failed. A failed judgement has no score: it is neither 0 nor a pass."""
 
     reason: Text
     quoted_detail: Quoted = ""
 
 
 class Citation(Spending):
-    """How far a passage backs a sentence.
+    """How well a passage supports a sentence.
 
-    `label`: full, partial or none; null: not judged, `unjudged` says why. `weight` in [0, 1]: what
-    the label counts. `score` in [0, 1]: how far the judge leans to the best label, if it says.
+    `label`: full, partial or none; null: not judged, `unjudged` says why. `weight` in [0, 1]: the
+    value of the label. `score` in [0, 1]: the judge's probability of the best label, if it gives
+    one.
     """
 
     label: Text | None
@@ -74,10 +75,10 @@ class Citation(Spending):
 
 
 class Value(BaseModel):
-    """One measure. `value` null: not judged, or 0/0.
+    """One measure. `value` null: not judged, or undefined (0/0).
 
-    `n`, `n_unjudged`: judgements that carry it, and that are missing. `low`, `high`: the value
-    with those that are missing counted as worst and as best.
+    `n`, `n_unjudged`: how many judgements it is computed from, and how many failed. `low`, `high`:
+    the value if all failed judgements had the worst label, or the best.
     """
 
     measure: Text
@@ -89,9 +90,9 @@ class Value(BaseModel):
 
 
 class Piece(BaseModel):
-    """One thing that was judged: a nugget, a key point, a citation, a sentence without one.
+    """One judgement: of a nugget, a key point, a citation, or a sentence without a citation.
 
-    `sentence`: its number in the answer, from 1. `passage`: the number of the context it cites.
+    `sentence`: its number in the answer, from 1. `passage`: the number of the cited context.
     """
 
     what: Text
@@ -106,7 +107,7 @@ class Piece(BaseModel):
 
 
 class Answer(Spending):
-    """What one answer is worth, and what that rests on.
+    """The scores of one answer, and its judgements.
 
     `missing`: nuggets and key points that the answer does not state in full.
     """
@@ -121,8 +122,9 @@ class Answer(Spending):
 class Line(Value):
     """A run's mean on a leaderboard.
 
-    `interval_low`, `interval_high`: 95 % interval of the mean, by topic. `is_different_from_next`:
-    whether the run differs significantly from the one on the next line; null: not tested.
+    `interval_low`, `interval_high`: 95% interval of the mean over topics.
+    `is_different_from_next`: whether the run differs significantly from the run on the next line;
+    null: not tested.
     """
 
     run: Text
@@ -132,11 +134,11 @@ class Line(Value):
 
 
 class Evaluation(Spending):
-    """An evaluation that came to its end. `results`: its folder, for the other tools.
+    """A finished evaluation. `results`: its folder, to pass to the other tools.
 
-    `is_complete` false: judgements are missing, and `limit_reached` names a limit that ended it.
-    `leaderboard`: the runs by the first measure of each program, the best first; `n_lines` of them
-    altogether.
+    `is_complete` false: judgements are missing; `limit_reached` names the limit that stopped it, if
+    one did. `leaderboard`: the runs by the main measure of each task, best first; `n_lines` is the
+    number of lines before the list was cut.
     """
 
     results: Text
@@ -152,7 +154,7 @@ class Evaluation(Spending):
 
 
 class Moved(BaseModel):
-    """A question and what both runs are worth on it; null: not judged, or not answered."""
+    """A question and the score of both runs on it; null: not judged, or not answered."""
 
     topic: Text
     value: float | None
@@ -161,11 +163,11 @@ class Moved(BaseModel):
 
 
 class Difference(BaseModel):
-    """One measure of two runs: the first less the second, over `n_topics` topics.
+    """One measure of two runs: the first minus the second, over `n_topics` topics.
 
-    `low`, `high`: interval of the difference by topic. `is_significant`: by a randomisation test at
-    that level; null: it cannot be tested. `n_not_judged`: topics left out, as one of the two has
-    no value. `moved`: the topics with the largest differences.
+    `low`, `high`: interval of the difference over topics. `is_significant`: the result of a
+    randomisation test at the same level; null: it cannot be tested. `n_not_judged`: topics left
+    out because a run has no value. `moved`: the topics with the largest differences.
     """
 
     measure: Text
@@ -194,7 +196,7 @@ class Differences(BaseModel):
 
 
 class Explanation(BaseModel):
-    """A part of a text that explains scores; `next_offset` null: it ends here."""
+    """Part of a text that explains scores; `next_offset` null: this is the end."""
 
     quoted_text: Quoted
     offset: int
@@ -203,7 +205,7 @@ class Explanation(BaseModel):
 
 
 class Asked(BaseModel):
-    """What one judge would be asked. Tokens and cost are estimates."""
+    """The expected calls to one judge. Tokens and cost are estimates."""
 
     judge: Text
     model: Text
@@ -213,9 +215,9 @@ class Asked(BaseModel):
 
 
 class Expected(BaseModel):
-    """What is left of the session's budget, and what a call would take, as if nothing were kept.
+    """The rest of the session's budget, and the expected cost of a call with an empty cache.
 
-    `fits`: whether it would be begun now.
+    `fits`: whether the server would start this call now.
     """
 
     model: Text

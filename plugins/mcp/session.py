@@ -1,4 +1,4 @@
-"""Who judges in a session, and what it may spend: one budget for all calls, a part for each."""
+"""The judges and the budget of a session; each call reserves a part of the budget."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _WORDS = {"calls": "calls", "tokens": "tokens", "cost": "dollars"}
 
 
 class OverBudget(Exception):
-    """A call was refused before anything was asked: it would pass what the session may spend."""
+    """A call was refused before it started, since it would exceed the session's budget."""
 
 
 class Part(Budget):
-    """The part of one call: its usage is its own, what limits it is the budget of the session."""
+    """The part of one call: it has its own usage, and the limits of the session."""
 
     def __init__(self, whole: Budget) -> None:
         super().__init__(whole.max_calls, whole.max_tokens, whole.max_cost)
@@ -68,7 +68,7 @@ class Part(Budget):
             setattr(self.usage, name, getattr(self.usage, name) + value)
 
     def count_by_limit(self) -> dict[str, float]:
-        """See Budget; of the whole."""
+        """See Budget; counts the whole session."""
         return self._whole.count_by_limit()
 
     @contextmanager
@@ -81,10 +81,10 @@ class Part(Budget):
 
 
 class SessionBudget:
-    """The limits of a session, what was spent of them, and what calls under way may still take.
+    """The limits of a session, its spending, and the expected spending of calls under way.
 
     Args:
-        limits: set at the start of the server; no client can change them.
+        limits: set at the start of the server; clients cannot change them.
     """
 
     def __init__(self, limits: Budget) -> None:
@@ -93,17 +93,17 @@ class SessionBudget:
 
     @contextmanager
     def part(self, expected: Amount, left: Left) -> Iterator[Part]:
-        """A part for a call that is expected to take so much.
+        """Reserve a part for a call with this expected amount.
 
-        Raises: OverBudget if less than that is left.
+        Raises: OverBudget if less is left.
         """
         if short := self.short(expected, left):
             limits = ", ".join(f"{_figure(n, getattr(left, n))} {_WORDS[n]}" for n in short)
             options = " or ".join(f"run.max_{name}" for name in short)
             raise OverBudget(
-                f"not asked: it would take about {amount_text(expected)}, and {limits} are left of "
-                f"this session's budget; judge less, or ask whoever started the server for a "
-                f"higher {options}"
+                f"not started: it would need about {amount_text(expected)}, and this session has "
+                f"{limits} left; judge less, or ask the person who started the server for a higher "
+                f"{options}"
             )
         made = Part(self.whole)
         self._under_way[id(made)] = (expected, made)
@@ -113,7 +113,7 @@ class SessionBudget:
             del self._under_way[id(made)]
 
     def short(self, expected: Amount, left: Left) -> list[str]:
-        """The limits of which less is left than is expected; [] where nothing is asked."""
+        """The limits with less left than expected; [] if no model is called."""
         return [
             name
             for name in _WORDS
@@ -128,12 +128,12 @@ class SessionBudget:
             limits = " and ".join(f"0 {_WORDS[name]}" for name in used)
             options = " or ".join(f"run.max_{name}" for name in used)
             raise OverBudget(
-                f"not asked: {limits} are left of this session's budget; ask whoever started the "
+                f"not started: this session has {limits} left; ask the person who started the "
                 f"server for a higher {options}"
             )
 
     async def get_remaining(self) -> Left:
-        """What is left of each limit, with what calls under way are expected to take gone."""
+        """The rest of each limit, minus the expected amounts of calls under way."""
         counted = await run_async(self._count())
         promised = [_less(estimate, made) for estimate, made in self._under_way.values()]
         limits = {"calls": self.whole.max_calls, "tokens": self.whole.max_tokens}
@@ -147,7 +147,7 @@ class SessionBudget:
         return Left.model_validate(remaining)
 
     def get_spent(self) -> Amount:
-        """What the session spent until now, as far as endpoints reported."""
+        """The spending of the session so far, as reported by endpoints."""
         return get_amount(self.whole)
 
     async def _count(self) -> Mapping[str, float]:
@@ -155,13 +155,13 @@ class SessionBudget:
 
 
 def get_amount(budget: Budget) -> Amount:
-    """What was spent of a budget, as far as endpoints reported."""
+    """The spending of a budget, as reported by endpoints."""
     use = budget.usage
     return Amount(calls=use.requests, tokens=use.tokens, cost=use.known_cost)
 
 
 def amount_expected(estimates: Iterable[Estimate], free: Iterable[str]) -> Amount:
-    """What these come to, without what is answered in this process."""
+    """The sum of estimates, without judges that run in this process."""
     paid = [row for row in estimates if row.model not in {"lexical", *free}]
     costs = [row.cost for row in paid]
     return Amount(
@@ -172,7 +172,7 @@ def amount_expected(estimates: Iterable[Estimate], free: Iterable[str]) -> Amoun
 
 
 def amount_text(amount: Amount) -> str:
-    """Calls, tokens and cost, in words."""
+    """Format calls, tokens and cost as text."""
     cost = "an unknown cost" if amount.cost is None else f"${amount.cost:.4f}"
     return f"{amount.calls:,} calls, {amount.tokens:,} tokens, {cost}"
 
@@ -182,7 +182,7 @@ def _figure(name: str, value: float) -> str:
 
 
 def _less(expected: Amount, made: Part) -> dict[str, float]:
-    """What is still expected of a call that is under way."""
+    """The rest of the expected amount of a call under way."""
     spent = get_amount(made)
     return {
         name: max(0, (getattr(expected, name) or 0) - (getattr(spent, name) or 0))
@@ -191,18 +191,18 @@ def _less(expected: Amount, made: Part) -> dict[str, float]:
 
 
 T = TypeVar("T")
-_HERE = ("lexical", "recorded")  # ways that cost nothing
+_HERE = ("lexical", "recorded")  # backends that cost nothing
 
 
 class Session:
-    """What all calls share.
+    """The judges, the budget and the folder that all calls share.
 
     Args:
         config: the judge and the limits, set at the start of the server.
-        root: the folder that clients may see.
+        root: the folder that clients may read.
 
-    Raises: InputError for no folder, a model that costs without a limit, a price that is not
-        known where dollars are limited, and work that is not done by this process.
+    Raises: InputError for a missing folder, a paid model without a limit, an unknown price with a
+        limit in dollars, and an executor that is not local.
     """
 
     def __init__(self, config: Config, root: Path) -> None:
@@ -217,12 +217,12 @@ class Session:
         if paid and not self.budget.whole.is_limited:
             what = "--max-cost, or --set run.max_calls=N or run.max_tokens=N"
             raise InputError(
-                f"{models[paid[0]].model}: an agent will ask it, so set a limit: {what}"
+                f"{models[paid[0]].model}: an agent will call this model, so set a limit: {what}"
             )
         check_prices(self.config, ["support", "assigner", *self.config.judges])
 
     def alone(self, program: Sequence[str], data: Mapping[str, Any], out: Path) -> Config:
-        """The config of one call: these data, by the judges of the session."""
+        """The config of one call: its data with the judges of the session."""
         return self.config.model_copy(
             update={
                 "program": tuple(program),
@@ -234,7 +234,7 @@ class Session:
         )
 
     def settings(self, out: Path) -> dict[str, Any]:
-        """What no config of a client changes, by dotted name."""
+        """The settings that a client's config cannot change, by dotted name."""
         models = {
             alias: model.model_dump(mode="json", by_alias=True, exclude_unset=True)
             for alias, model in self.config.models.items()
@@ -251,16 +251,16 @@ class Session:
         }
 
     def name_model(self, config: Config) -> str:
-        """Who judges, in words."""
+        """The names of the models that judge."""
         models = models_asked(config) if config.program else config.get_models("support")
         return ", ".join(dict.fromkeys(show_alias(*each) for each in models))
 
     async def estimate_run(self, config: Config) -> Sequence[Estimate]:
-        """What a run of a config would ask, as if nothing were kept."""
+        """Estimate the calls of a run with an empty cache."""
         return (await in_thread(lambda: forecast(config))).judges
 
     async def forecast(self, model: str, estimates: Sequence[Estimate] | None = None) -> Expected:
-        """What is left, and what these would take of it."""
+        """The remaining budget, and whether these estimates fit in it."""
         left = await self.budget.get_remaining()
         expected = Expected(model=model, spent=self.budget.get_spent(), left=left)
         if estimates is None:
@@ -281,27 +281,27 @@ class Session:
 
     @asynccontextmanager
     async def spending(self, estimates: Sequence[Estimate]) -> AsyncIterator[Part]:
-        """A part of the budget for a call. Raises: OverBudget if it does not fit."""
+        """Reserve budget for a call. Raises: OverBudget if it does not fit."""
         expected = amount_expected(estimates, self._free)
         left = await self.budget.get_remaining()
         with self.budget.part(expected, left) as part:
             yield part
 
     async def check_left(self) -> None:
-        """Raise OverBudget where a call can ask nothing any more, before any work is done for it.
+        """Raise OverBudget, before any work is done, if a limit is used up.
 
-        Not where a model of the session is free: the call may ask that one alone.
+        If the session has a free model, nothing is raised: the call may need only that one.
         """
         if not self._free:
             self.budget.check_left(await self.budget.get_remaining())
 
     async def get_spending(self, part: Part) -> Spending:
-        """What a call took, and what is left after it."""
+        """The spending of a call, and the rest after it."""
         return Spending(spent=get_amount(part), left=await self.budget.get_remaining())
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Do in a thread what asks judges; cancelling it ends the asking, and waits for its end."""
+    """Run work that calls judges in a thread; cancelling stops the calls and waits for the end."""
     import anyio
     import anyio.lowlevel
     import anyio.to_thread
@@ -327,5 +327,5 @@ async def in_thread(work: Callable[[], T]) -> T:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(run)
         group.cancel_scope.cancel()
-    await anyio.lowlevel.checkpoint()  # where this was cancelled it ends here
+    await anyio.lowlevel.checkpoint()  # ends here if it was cancelled
     return done.result()

@@ -1,4 +1,4 @@
-"""What each tool does: judge a citation or an answer, evaluate, compare, explain, forecast."""
+"""The work of each tool: judge a citation or an answer, evaluate, compare, explain, forecast."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from .session import Part, Session, amount_text, get_amount, in_thread
 
 
 def read_quotes(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:
-    """Quotes as they stand in judgement files."""
+    """Read the quotes of a row of judgements."""
     return [
         Quote(
             of=each.get("of", ""),
@@ -64,15 +64,15 @@ def read_quotes(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:
 
 
 def read_judgements(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
-    """The judged pieces of one answer.
+    """The judgements of one answer.
 
     Args:
-        view: the answer as `judge show --json` has it.
-        contexts: ids of the passages, in the order in which they were given.
+        view: the answer as `judge show --json` prints it.
+        contexts: ids of the passages, in the given order.
     """
     number: dict[str | None, int] = {}
     for n, docid in enumerate(contexts, start=1):
-        number.setdefault(docid, n)  # a passage that was given twice is the first
+        number.setdefault(docid, n)  # a passage given twice gets its first number
     return [
         Piece(
             what=row["unit"],
@@ -107,7 +107,7 @@ async def judge_citation(session: Session, sentence: str, passage: str, title: s
     """
     for name, text in (("sentence", sentence), ("passage", passage)):
         if not text.strip():
-            raise InputError(f"{name}: is empty, wanted the text that is judged")
+            raise InputError(f"{name}: is empty; wanted the text to judge")
     item = {"sentence": sentence, "passage": passage, "title": title}
     config = session.alone((), {}, session.config.run.out)
     estimated = partial(
@@ -160,12 +160,12 @@ RUN = "answer"
 
 
 async def judge_answer(session: Session, sample: Mapping[str, Any]) -> Answer:
-    """Judge an answer by all programs that it has something for.
+    """Judge an answer with every task whose input it has.
 
     Args:
-        sample: question, answer, contexts, nuggets, key_points, as of `nuggetjudge.evaluate`.
+        sample: question, answer, contexts, nuggets, key_points, as in `nuggetjudge.evaluate`.
 
-    Raises: InputError for a sample that lacks something, OverBudget.
+    Raises: InputError for an incomplete sample, OverBudget.
     """
     await session.check_left()
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
@@ -177,7 +177,7 @@ async def judge_answer(session: Session, sample: Mapping[str, Any]) -> Answer:
 
 
 async def forecast_answer(session: Session, sample: Mapping[str, Any]) -> Expected:
-    """What `judge_answer` would ask. Raises: InputError."""
+    """Estimate the calls of `judge_answer`. Raises: InputError."""
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
         _, config = await in_thread(lambda: _prepare(session, sample, Path(folder)))
         return await session.forecast(
@@ -189,12 +189,12 @@ def _prepare(session: Session, given: Mapping[str, Any], folder: Path) -> tuple[
     sample = make_sample(given, 0)
     for name in ("question", "answer"):
         if not getattr(sample, name).strip():
-            raise InputError(f"{name}: is empty, wanted its text")
+            raise InputError(f"{name}: is empty; wanted its text")
     programs = ["nuggets"] if sample.nuggets or sample.contexts else []
     programs += ["support"] if sample.contexts else []
     programs += ["keypoints"] if sample.key_points else []
     if not programs:
-        raise InputError("nothing to judge by: give contexts, nuggets or key_points")
+        raise InputError("cannot judge the answer: give contexts, nuggets or key_points")
     data = write_samples({RUN: [sample]}, folder / "samples")
     return sample, session.alone(programs, data, folder / "out")
 
@@ -219,20 +219,20 @@ def _value(row: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-LINES = 100  # of a leaderboard, in one reply
-LOOK_S = 0.5  # between two notes of progress
+LINES = 100  # lines of a leaderboard in one reply
+LOOK_S = 0.5  # between two progress reports
 
 Tell = Callable[[float, str], Awaitable[None]]
 
 
 async def evaluate(session: Session, config: str, name: str | None, tell: Tell) -> Evaluation:
-    """Judge what a config names; the same call goes on where one was stopped.
+    """Judge the data of a config; the same call continues one that was stopped.
 
     Args:
-        config: a file of the folder. name: of its results; None: that of the config.
-        tell: called now and then with how many judgements there are.
+        config: a file in the folder. name: the name of the results; None: the one in the config.
+        tell: called every few seconds with the number of judgements so far.
 
-    Raises: InputError for what the config gets wrong, or names outside; OverBudget.
+    Raises: InputError for a wrong config, or one that names files outside the folder; OverBudget.
     """
     import anyio
 
@@ -248,13 +248,13 @@ async def evaluate(session: Session, config: str, name: str | None, tell: Tell) 
 
 
 async def forecast_evaluation(session: Session, config: str) -> Expected:
-    """What `evaluate` would ask. Raises: InputError."""
+    """Estimate the calls of `evaluate`. Raises: InputError."""
     ready, _ = _ready(session, config, None)
     return await session.forecast(session.name_model(ready), await session.estimate_run(ready))
 
 
 async def _outcome(config: Config, part: Part) -> tuple[Result | None, Exception | None]:
-    """A result, or what was wrong: a task group would wrap what is raised in it."""
+    """Return the result or the error, since a task group would wrap a raised error."""
     try:
         return await in_thread(lambda: judge_collection(config, budget=part)), None
     except InputError as error:
@@ -265,28 +265,31 @@ async def _outcome(config: Config, part: Part) -> tuple[Result | None, Exception
 
 
 def _ready(session: Session, config: str, name: str | None) -> tuple[Config, list[str]]:
-    """The config by the session's models, checked, and what of it does not hold here."""
+    """Check a config with the session's models; return it with notes on unused settings."""
     path = session.folder.config_file(config)
     out = session.folder.out(name or path.stem)
     own = load_models(path)
     ready = load_config(path, session.settings(out))
     if ready.has_pipelines:
-        what = "retrieves by itself, which is not limited here; judge what it found by data:"
+        what = (
+            "has a retrieval step, which the budget does not limit; retrieve first, and give the "
+            "files under data:"
+        )
         raise InputError(f"config {config}: {what}")
     session.folder.check(ready, f"config {config}")
     others = sorted(own - {model.model for model in session.config.models.values()})
-    notes = [f"models: of {config} ({', '.join(others)}) was not used"] if others else []
+    notes = [f"models: in {config} ({', '.join(others)}) was not used"] if others else []
     return ready, notes
 
 
 def load_models(path: Path) -> set[str]:
-    """The models that a config names by itself."""
+    """The models that a config names."""
     from ...records.reading.settings import NotYaml, read_yaml
 
     try:
         data = read_yaml(path.read_text(encoding="utf-8"))[0]
     except (NotYaml, OSError, UnicodeDecodeError):
-        return set()  # load_config reports it
+        return set()  # load_config reports the error
     entries = data.get("models") if isinstance(data, dict) else None
     named = entries.values() if isinstance(entries, dict) else ()
     return {str(each.get("model")) for each in named if isinstance(each, dict)}
@@ -304,7 +307,7 @@ async def _report_progress(out: Path, part: Part, tell: Tell) -> None:
 
 
 def _n_judged(out: Path) -> int:
-    """Lines of the journals."""
+    """Count the lines of the journals."""
     return sum(path.read_bytes().count(b"\n") for path in (out / "journal").glob("*-*.jsonl"))
 
 
@@ -354,7 +357,7 @@ def _lines(board: Leaderboard) -> list[Line]:
     return lines
 
 
-MOVED = 5  # topics shown of each measure
+MOVED = 5  # topics shown for each measure
 LENGTH = 6000  # characters of an explanation in one reply
 
 
@@ -369,15 +372,15 @@ def compare_runs(
     """Test two runs against each other by topic.
 
     Args:
-        results: where they are, both or, with `other_results`, the first.
-        other_results: where the second is.
+        results: the folder of both runs, or of the first with `other_results`.
+        other_results: the folder of the second run.
 
-    Raises: InputError for results, runs or measures that are not there.
+    Raises: InputError for missing results, runs or measures.
     """
     one = session.folder.results(results)
     other = None if other_results is None else session.folder.results(other_results)
     names = [run, other_run]
-    if other is not None:  # each of its own folder, where both have a run of that name
+    if other is not None:  # both folders may have a run of that name
         paths = [one, other]
         shown_names = run_names(paths, [topic_scores(path, Problems()) for path in paths])
         names = [of.get(name, name) for name, of in zip(names, shown_names, strict=True)]
@@ -391,9 +394,9 @@ def compare_runs(
 def explain_score(
     session: Session, results: str, run: str | None, topic: str | None, offset: int
 ) -> Explanation:
-    """A part of what `judge show` prints: of an answer, of a run, of a topic or of all.
+    """Part of what `judge show` prints about an answer, a run, a topic or all results.
 
-    Raises: InputError for results, a run or a topic that is not there, or an offset past the end.
+    Raises: InputError for missing results, a missing run or topic, or an offset past the end.
     """
     folder, problems = session.folder.results(results), Problems()
     if run is not None and topic is not None:

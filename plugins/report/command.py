@@ -22,18 +22,18 @@ def report(
     texts: Literal["all", "evidence", "none"] = "all",
     max_mb: Annotated[float, OptionRules(min=0)] = 25.0,
 ) -> None:
-    """Write a page that shows results: one HTML file, which needs no network.
+    """Write a web page that shows results: one HTML file that works offline.
 
     Example: judge report results/demo --out demo.html
 
     Args:
         results: Results folders.
-        labels: People's labels of what was judged; again for each kind.
+        labels: Labels of people for the judged items; may be repeated, once for each kind.
 
     Output:
         out: The file to write.
-        texts: Answers: all of them, the sentences that judgements are about, or none.
-        max_mb: Megabytes of texts; above that they are cut.
+        texts: Texts of answers to include: all, only the sentences with judgements, or none.
+        max_mb: Most megabytes of texts; more is cut.
     """
     from ...cli.stopping import open_results
     from ...records.reading.problems import Problems

@@ -1,4 +1,4 @@
-"""The commands that the report brings to `judge`."""
+"""The command `judge report`."""
 
 from ...cli.commands import Command
 

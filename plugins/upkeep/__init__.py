@@ -1,2 +1,2 @@
-"""Commands around judging: config files, prompts, models, endpoints, kept replies. Nothing
-imports it; its commands come by an entry point."""
+"""Commands for config files, prompts, models, endpoints and the cache. Nothing imports it; its
+commands are registered by an entry point."""

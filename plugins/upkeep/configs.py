@@ -1,4 +1,4 @@
-"""Commands on configs and prompts: `judge init`, `schema`, `export-config`, `prompt`."""
+"""Commands for configs and prompts: `judge init`, `schema`, `export-config`, `prompt`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def schema(*, judge: bool = False) -> None:
     """Print the JSON Schema of config files, for editors. Example: judge schema > judge.json
 
     Args:
-        judge: Of the YAML file of a judge of your own.
+        judge: Print the schema of YAML files of custom judges instead.
     """
     import orjson
     from pydantic import BaseModel
@@ -43,14 +43,14 @@ def export_config(
     given: ParsedSettings,
     what: Annotated[str | None, OptionRules(show_default=False)] = None,
 ) -> None:
-    """Print a complete config, as YAML: of a finished run, or of a config with its defaults.
+    """Print the complete config of a finished run, or a config with its defaults, as YAML.
 
-    Paths are those of the run, relative to the folder in which it was started.
+    Paths are relative to the folder in which the run was started.
 
     Example: judge export-config results/demo > judge.yaml
 
     Args:
-        what: A results folder, a config file, or programs to start from.
+        what: A results folder, a config file, or tasks to start from.
     """
     import yaml
 
@@ -62,20 +62,20 @@ def export_config(
         config = read_folder_config(Path(what))
     else:
         raise InputError(
-            f"{what}: is a finished run, which --config, --model and --set cannot change"
+            f"{what}: this run is finished; --config, --model and --set cannot change it"
         )
     data = config.model_dump(mode="json", by_alias=True)
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
     sys.stdout.write(escape(text) if sys.stdout.isatty() else text)
 
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"  # which the package ships
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"  # shipped with the package
 FILE = "judge.yaml"
 
 
 @dataclass(frozen=True)
 class _Input:
-    """A line of `data:`. `names`: the files that need no option, the usual one first."""
+    """A line of `data:`. `names`: file names that need no option, the usual one first."""
 
     key: str
     about: str
@@ -84,11 +84,11 @@ class _Input:
 
 _INPUTS = (
     _Input("topics", "topic id, TAB, question; or JSONL", ("topics.tsv", "topics.jsonl")),
-    _Input("runs", "answers, one JSON object a line", ("runs",)),
-    _Input("passages", "docid and text of what answers cite", ("passages.jsonl",)),
+    _Input("runs", "answers, one JSON object per line", ("runs",)),
+    _Input("passages", "docid and text of cited passages", ("passages.jsonl",)),
     _Input("candidates", "retrieved docids; nuggets come from them", ("candidates.jsonl",)),
     _Input("qrels", "relevance grades of the candidates", ("qrels.txt",)),
-    _Input("nuggets", "your own nuggets, instead of made ones", ("nuggets.jsonl",)),
+    _Input("nuggets", "your own nuggets, used instead of new ones", ("nuggets.jsonl",)),
 )
 _FOR_NUGGETS = ("candidates", "nuggets")
 
@@ -114,16 +114,16 @@ def init(
     Example: judge init mine --topics topics.tsv --runs 'runs/*.jsonl'
 
     Args:
-        folder: Where judge.yaml is written.
-        demo: Copy the example: its questions, passages, answers, labels and configs.
+        folder: Folder for judge.yaml.
+        demo: Copy the example: questions, passages, answers, labels and configs.
 
     Data:
         topics (FILE): The questions, TSV or JSONL.
         runs (FILES): A run file, a folder or a quoted pattern.
         passages (FILE): Passage texts, JSONL.
-        candidates (FILE): Ranked passages by topic, to make nuggets from.
+        candidates (FILE): Ranked passages by topic, to create nuggets from.
         qrels (FILE): Relevance grades of the candidates.
-        nuggets (FILE): A nugget bank, to use instead of making nuggets.
+        nuggets (FILE): Use this nugget bank instead of creating one.
     """
     given = {
         "topics": topics, "runs": runs, "passages": passages,
@@ -135,7 +135,7 @@ def init(
     if not demo:
         _write_config(folder, named, {"model": "lexical", **chosen})
     elif named or chosen:
-        raise InputError("--demo copies its own files: leave the other options out")
+        raise InputError("--demo copies its own files; remove the other options")
     else:
         _copy_example(folder)
 
@@ -144,9 +144,9 @@ def _copy_example(folder: Path) -> None:
     from ...records.writing import write_file
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: is there already, wanted a new or empty folder")
+        raise InputError(f"{folder}: exists already; wanted a new or empty folder")
     for path in sorted(EXAMPLE.rglob("*")):
-        if path.is_file():  # its bytes alone: a package may be installed read-only
+        if path.is_file():  # not its mode: a package may be installed read-only
             write_file(folder / path.relative_to(EXAMPLE), path.read_bytes())
     write_note(f"The example is in {folder}. Next: judge run {folder / FILE}\n")
 
@@ -158,13 +158,13 @@ def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file, wanted a folder")
     if path.exists():
-        raise InputError(f"{path}: is there already; edit it, or name another folder")
+        raise InputError(f"{path}: exists already; edit it, or choose another folder")
     for key, value in named.items():
-        if key != "runs" and not Path(value).is_file():  # `runs` may be a pattern: checked below
+        if key != "runs" and not Path(value).is_file():  # `runs` may be a pattern, see below
             raise InputError(f"--{key} {value}: no such file")
     files = {**_find_files(folder), **named}
     has_nuggets, has_support = not files.keys().isdisjoint(_FOR_NUGGETS), "passages" in files
-    is_open = not has_nuggets and not has_support  # nothing says what can be judged: offer both
+    is_open = not has_nuggets and not has_support  # the files do not tell: offer both tasks
     tasks = [*["nuggets"] * (has_nuggets or is_open), *["support"] * (has_support or is_open)]
     wanted = {"topics", "runs", *(["passages", "candidates"] if is_open else [])}
     steps = _next_steps(path, tasks, files, models, wanted - files.keys())
@@ -174,7 +174,7 @@ def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -
 
 
 def _find_files(folder: Path) -> dict[str, str]:
-    """The files in a folder that have a usual name."""
+    """Find the files in a folder that have a usual name."""
     there = {each.key: [folder / name for name in each.names] for each in _INPUTS}
     return {
         key: str(path) for key, paths in there.items() for path in reversed(paths) if path.exists()
@@ -184,7 +184,7 @@ def _find_files(folder: Path) -> dict[str, str]:
 def _config_text(
     tasks: list[str], files: dict[str, str], models: dict[str, str], wanted: set[str]
 ) -> str:
-    """About 15 lines of YAML. A file that is neither there nor wanted is a comment."""
+    """About 15 lines of YAML. A missing file that is not needed becomes a comment."""
 
     def lines() -> Iterator[tuple[str, str]]:
         yield f"program: [{', '.join(tasks)}]", "nuggets: key facts stated; support: citations"
@@ -198,7 +198,7 @@ def _config_text(
         yield f"  default: {{{default}}}", ""
         yield "run:", ""
         yield "  out: results", ""
-        yield "  # max_cost: 5", "dollars that a run may spend"
+        yield "  # max_cost: 5", "most dollars that a run may spend"
 
     rows = list(lines())
     width = max(len(setting) for setting, about in rows if about and len(setting) < 40)
@@ -207,7 +207,7 @@ def _config_text(
 
 
 def _quote(text: str) -> str:
-    """A text as YAML has it in a list or map."""
+    """Quote a text for a YAML list or map."""
     import yaml
 
     return yaml.safe_dump([text], default_flow_style=True, allow_unicode=True, width=10**6)[1:-2]
@@ -216,14 +216,14 @@ def _quote(text: str) -> str:
 def _next_steps(
     path: Path, tasks: list[str], files: dict[str, str], models: dict[str, str], missing: set[str]
 ) -> list[str]:
-    """What the files hold, what is still missing, and the next command. Raises: InputError."""
+    """Say what was read, what is missing, and the next command. Raises: InputError."""
     from ...programs.config.reading import load_config
     from ...programs.run import check_collection, load_data
 
     flags: dict[str, Any] = {f"data.{key}": value for key, value in files.items()}
     flags |= {f"models.default.{key}": value for key, value in models.items()}
     config = load_config(None, {"program": tasks, "run.out": path.parent / "results", **flags})
-    steps = [f"{path} is written."]
+    steps = [f"Wrote {path}."]
     if "topics" in files and "runs" in files:
         collection = load_data(config)
         counts = (
@@ -232,19 +232,19 @@ def _next_steps(
             (collection.n_answers, "answer"),
         )
         read = ", ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
-        steps = [f"{path} is written for {read}."]
+        steps = [f"Wrote {path} for {read}."]
         if n := len(collection.problems.rows):
-            steps.append(f"Problems in the files: {n:,}. judge run lists them in problems.jsonl.")
+            steps.append(f"The files have {n:,} problems. judge run lists them in problems.jsonl.")
         if not missing:
             check_collection(config, config)
     if missing:
-        steps.append("Put these files there, or edit their lines:")
+        steps.append("Add these files, or edit their lines:")
         steps += [
             f"  {path.parent / each.names[0]}: {each.about}"
             for each in _INPUTS
             if each.key in missing
         ]
-    steps.append(f"Next: judge run {path} --dry-run    (counts the calls; without it: judges)")
+    steps.append(f"Next: judge run {path} --dry-run    (counts the calls; omit --dry-run to judge)")
     return steps
 
 
@@ -260,20 +260,20 @@ def prompt(
     schema: bool = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a judge asks a model, word for word, with your item or a small example.
+    """Print the prompt of a judge, word for word, with your item or a small example.
 
-    Nothing is asked, and no key is needed. Without a name: the judges and their fields.
+    No model is called, and no key is needed. Without a name, list the judges and their fields.
 
     Example: judge prompt support --item sentence='Ice floats.' --item "passage=$(cat page.txt)"
     / judge prompt assigner --items results/demo --n 5 --for gpt-4o --schema
 
     Args:
-        name: A judge, your judge's YAML file, or a judge file of judge calibrate.
-        item (FIELD=VALUE): A field of your item; repeat a field for several, as nugget=.
+        name: A judge, the YAML file of your judge, or a judge file from judge calibrate.
+        item (FIELD=VALUE): A field of your item; repeat nugget= and other lists for each value.
         items: A results folder, or a file of items or labels, for a judge that labels items.
-        n: With --items: the first so many; those of one answer share a prompt.
-        for_model (MODEL): Count the tokens for this model, where LiteLLM has its tokenizer.
-        schema: Print the JSON Schema of the reply too.
+        n: With --items: how many items to show; items of one answer share a prompt.
+        for_model (MODEL): Count tokens with this model's tokenizer, if LiteLLM has it.
+        schema: Also print the JSON Schema of the reply.
     """
     from ...records.reading.problems import InputError
     from .prompts import render_prompts
@@ -283,7 +283,7 @@ def prompt(
         _list_judges(given, as_json=as_json)
         return
     if items is not None and item:
-        raise InputError("--items and --item: wanted one of them")
+        raise InputError("--items and --item exclude each other; use one of them")
     prompts = render_prompts(
         config, name, read_pairs("--item", item or ()), items=items, n=n, counted_for=for_model
     )
@@ -291,7 +291,7 @@ def prompt(
         write_objects(asdict(each) for each in prompts)
         return
     if missing := prompts[0].from_example:
-        write_note(f"From an example, since --item does not give it: {', '.join(missing)}\n")
+        write_note(f"Fields filled from the example: {', '.join(missing)}\n")
     for i, each in enumerate(prompts):
         text = ("\n" if i else "") + _text(each, has_schema=schema)
         sys.stdout.write(escape(text) if sys.stdout.isatty() else text)
@@ -310,20 +310,20 @@ def _list_judges(given: ParsedSettings, *, as_json: bool) -> None:
     columns = [Column("judge", Kind.NAME), Column("fields", Kind.TEXT, "fields for --item")]
     rows = [Row([name, ", ".join(each)]) for name, each in fields.items()]
     print_view(View(tables=[Table("", columns, rows)]))
-    write_note("Print one: judge prompt NAME. Your judge's YAML file and judge files work too.\n")
+    write_note("Print one: judge prompt NAME. NAME may also be your YAML file or a judge file.\n")
 
 
 def _text(prompt: RenderedPrompt, *, has_schema: bool) -> str:
-    """A line about the prompt, then each message below its role."""
+    """One line about the prompt, then each message under its role."""
     about = f"{prompt.judge} judge, version {prompt.version}, question {prompt.question}"
     parts = [f"{about}: {prompt.tokens:,} tokens ({prompt.counted_by})\n"]
     if prompt.n_more:
         calls = f"{prompt.n_more:,} more call{'s' * (prompt.n_more > 1)}"
-        parts.append(f"The item takes {calls} like this one.\n")
+        parts.append(f"The item needs {calls} like this one.\n")
     for message in prompt.messages:
         parts.append(f"\n--- {message['role']} ---\n{message['content']}\n")
     if has_schema:
-        text = "none: the endpoint is told no schema"
+        text = "none: no schema is sent to the endpoint"
         if prompt.schema is not None:
             text = json.dumps(prompt.schema, indent=2, ensure_ascii=False)
         parts.append(f"\n--- schema of the reply ---\n{text}\n")

@@ -1,4 +1,4 @@
-"""What one real call shows of a model: does it answer, take a schema, give log-probabilities?"""
+"""Test a model with a real call: does it answer, accept a schema, return log-probabilities?"""
 
 from __future__ import annotations
 
@@ -23,19 +23,25 @@ from ...views.numbers import format_money
 from ...views.table import Column, Kind, Row, Table, View
 
 SENTENCE = "The bridge opened in 1932."
-SCHEMAS = ("json_schema", "json_object", "none")  # what an endpoint may know, the most first
-FEWER_LOGPROBS = (5,)  # the limit of several providers
-MAX_NAMED = 6  # requests for what the endpoint names, before the rest is found by trial
-MAX_REQUESTS = 8  # and two for log-probabilities
+SCHEMAS = (
+    "json_schema",
+    "json_object",
+    "none",
+)  # from the most an endpoint may support to the least
+FEWER_LOGPROBS = (5,)  # several providers allow at most 5
+MAX_NAMED = 6  # requests that follow the endpoint's errors; then features are found by trial
+MAX_REQUESTS = 8  # plus two for log-probabilities
 PASSAGE = "After nine years of work the bridge was opened to traffic in March 1932."
 
 
 @dataclass
 class Report:
-    """What was found. `settings` of the model's entry would make it usable.
+    """The result for one model.
 
-    `unusable`: it gave no reply, whatever the settings. `n_recorded`: the number of labels of a
-    recorded judge; None for other models.
+    Attributes:
+        settings: changes to the model's config entry that make it usable.
+        unusable: whether it gave no reply with any settings.
+        n_recorded: the number of labels of a recorded judge; None for other models.
     """
 
     alias: str
@@ -45,7 +51,7 @@ class Report:
     unusable: bool = False
     label: str | None = None
     schema: str = ""
-    logprobs: bool | None = None  # None: the config does not ask for them
+    logprobs: bool | None = None  # None: not requested by the config
     answered_by: str = ""
     latency_s: float | None = None
     prompt_tokens: int = 0
@@ -58,25 +64,25 @@ class Report:
 
     @property
     def advice(self) -> list[str]:
-        """The settings, a line each."""
+        """The settings, one per line."""
         return [f"models.{self.alias}.{name}: {json.dumps(value).strip(chr(34))}"
                 for name, value in self.settings.items()]  # fmt: skip
 
     @property
     def is_ready(self) -> bool:
-        """Whether the model works with the settings it has."""
+        """Whether the model works with its current settings."""
         answers = self.answers or bool(self.n_recorded)
         return answers and not self.settings and not self.trouble
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The report as an object for JSON."""
         return {**asdict(self), "advice": self.advice, "ready": self.is_ready}
 
     def as_view(self, *, as_flags: bool = False) -> View:
-        """For people.
+        """The report as a view.
 
         Args:
-            as_flags: give the settings as flags of a command, not as lines of a config.
+            as_flags: show settings as flags of a command, not as lines of a config.
         """
         state = "ready" if self.is_ready else "not ready"
         verdict = f"{self.alias}: {self.model} at {self.endpoint}: {state}"
@@ -86,9 +92,9 @@ class Report:
         tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,}"
         found = {
             "label": f"{self.label!r} (wanted 'full')",
-            "answered by": self.answered_by or "no name",
+            "answered by": self.answered_by or "(no name given)",
             "time": f"{self.latency_s:.2f} s",
-            "took": f"{self.requests:,} requests, {tokens} tokens",
+            "used": f"{self.requests:,} requests, {tokens} tokens",
             "cost": format_money(self.cost),
             "schema": self.schema,
             "log-probabilities": _word(self.logprobs),
@@ -101,35 +107,35 @@ class Report:
         if self.n_recorded is not None:
             notes.append(f"{self.n_recorded:,} recorded labels")
         if self.settings and as_flags:
-            notes.append("Ready with these flags:")
+            notes.append("It works with these flags:")
             notes += [f"  --set {line.replace(': ', '=', 1)}" for line in self.advice]
         elif self.settings:
             import yaml
 
             entry = yaml.safe_dump({"models": {self.alias: self.settings}}, sort_keys=False)
-            notes.append("Ready with these lines in the config:")
+            notes.append("It works with these lines in the config:")
             notes += [f"  {line}" for line in entry.splitlines()]
         return notes
 
 
 def examine_all(config: Config) -> list[Report]:
-    """Examine each model of a config; without any, the lexical judge.
+    """Examine each model of a config, or the lexical judge if it has none.
 
-    Raises: EndpointUnusable when a model cannot be used at all.
+    Raises: EndpointUnusable if a model cannot be used at all.
     """
     models = config.models or {"default": ModelConfig(model="lexical")}
     reports = [examine(alias, model) for alias, model in models.items()]
     judges = [name for each in choose(config.program) for name in each.list_judges(config)]
     for obstacle in find_obstacles(config, judges):
         report = next(each for each in reports if each.model == obstacle.model)
-        report.trouble.append(f"it only chooses labels. Set another model for {obstacle}")
+        report.trouble.append(f"it can only choose labels. Set another model for {obstacle}")
     return reports
 
 
 def examine(alias: str, model: ModelConfig) -> Report:
-    """One call with the model's own settings; more, 10 at most, if it does not take them.
+    """Call a model with its settings; if it rejects them, call it up to 10 times to find others.
 
-    Raises: EndpointUnusable when it fails whatever the settings are.
+    Raises: EndpointUnusable if it fails with all settings.
     """
     report = Report(alias, model.model, model.endpoint_id)
     if model.recorded_judge:
@@ -158,9 +164,9 @@ Changes = dict[str, Any]  # of ModelConfig's fields
 
 
 def _settings_taken(model: ModelConfig, report: Report) -> Changes:
-    """What to change until the endpoint answers; log-probabilities are not asked for.
+    """Find the settings to change until the endpoint answers, without log-probabilities.
 
-    Raises: EndpointUnusable, JudgeError: of the last try.
+    Raises: EndpointUnusable or JudgeError of the last try.
     """
     changes: Changes = {}
     while True:
@@ -177,7 +183,7 @@ def _settings_taken(model: ModelConfig, report: Report) -> Changes:
 
 
 def _fix(refused: str, now: ModelConfig, changes: Changes) -> Changes | None:
-    """The next thing to try where an endpoint refuses a part of a request; None: nothing."""
+    """The next settings to try if the endpoint rejects part of a request; None: nothing left."""
     match refused:
         case "temperature" | "top_p" | "seed" if getattr(now, refused) is not None:
             return {refused: None}
@@ -194,9 +200,9 @@ def _fix(refused: str, now: ModelConfig, changes: Changes) -> Changes | None:
 
 
 def _changes_by_trial(model: ModelConfig, report: Report) -> Changes:
-    """The same where the endpoint does not say what it refuses.
+    """Find the settings if the endpoint does not say what it rejects.
 
-    Everything that can be left out is left out, and then put back bit by bit. Raises: see above.
+    Leaves out everything optional, then adds it back part by part. Raises: see `_settings_taken`.
     """
     changes: Changes = {
         name: None for name in ("seed", "top_p", "temperature") if getattr(model, name) is not None
@@ -233,7 +239,7 @@ def _is_taken(model: ModelConfig, changes: Changes, report: Report) -> bool:
 
 
 def _takes_lengths(model: ModelConfig, changes: Changes, report: Report) -> bool:
-    """Whether a schema may say how long texts and lists are; such a one is sent to find out."""
+    """Whether a schema may limit the lengths of texts and lists; sends one to find out."""
     schema = changes.get("reply_schema", model.reply_schema)
     if schema != "json_schema" or model.way not in ("http", "litellm", "vllm"):
         return True
@@ -252,7 +258,7 @@ def _takes_lengths(model: ModelConfig, changes: Changes, report: Report) -> bool
                 report.cost += backend.budget.usage.cost
             await backend.aclose()
 
-    with suppress(JudgeError, EndpointUnusable):  # that it gives no reasons is not asked here
+    with suppress(JudgeError, EndpointUnusable):  # a judge without explanations is fine here
         run_sync(call())
     return "bounds" not in getattr(backend, "omitted", ())
 
@@ -265,7 +271,7 @@ def _other_name(model: ModelConfig) -> str:
 def _ask(
     base: ModelConfig, changes: Changes, report: Report, *, logprobs: bool | int = False
 ) -> Verdict:
-    """Ask about a plain case, once, and record what it took."""
+    """Ask about an easy case once, and record tokens, time and cost."""
     once = {"retries": 0, "reasks": 0, "logprobs": logprobs}
     model = base.model_copy(update={**changes, **once})
     backend = open_backend(model)
@@ -283,7 +289,9 @@ def _ask(
     report.latency_s = time.monotonic() - began
     label = verdict.label
     if not report.answers and label != CitationSupport.FULL:
-        report.trouble.append(f"an easy case was labelled {label}: expect little of this model")
+        report.trouble.append(
+            f"it labelled an easy case {label}; this model may be too weak to judge"
+        )
     report.answers, report.label, report.answered_by = True, label, where.model
     report.prompt_tokens += where.prompt_tokens
     report.completion_tokens += where.completion_tokens
@@ -296,7 +304,7 @@ def _ask(
 
 
 def _working_logprobs(model: ModelConfig, changes: Changes, report: Report) -> bool | int:
-    """The setting of `logprobs` with which a reply gave the probability of its label."""
+    """The value of `logprobs` with which a reply returned the probability of its label."""
     wishes = [model.logprobs, *(n for n in FEWER_LOGPROBS if n < (model.top_logprobs or 0))]
     for wish in wishes:
         try:
@@ -312,4 +320,4 @@ def _working_logprobs(model: ModelConfig, changes: Changes, report: Report) -> b
 
 
 def _word(value: bool | None) -> str:
-    return "not asked" if value is None else ("yes" if value else "no")
+    return "not requested" if value is None else ("yes" if value else "no")

@@ -1,4 +1,4 @@
-"""Commands on models and their replies: `judge models`, `doctor`, `cache`."""
+"""Commands for models and their replies: `judge models`, `doctor`, `cache`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def models(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List open models that judge, or print the config lines of one.
+    """List open models that can judge, or print the config lines of one.
 
     Example: judge run judge.yaml --model preset:qwen3-8b --api-base http://127.0.0.1:8000/v1
 
     Args:
-        name: A preset, to print as config lines.
+        name: The preset to print as config lines.
     """
     from ...backends.presets import PRESETS, get_preset
     from ...records.reading.problems import InputError
@@ -52,7 +52,7 @@ def models(
 
 
 def _tables(presets: Mapping[str, Preset]) -> Iterator[Table]:
-    """Two, so that 80 columns hold whole names."""
+    """Two tables, so that 80 columns hold whole names."""
     preset = Column("preset", Kind.NAME)
     columns = [preset, Column("model", Kind.NAME), Column("tokens", Kind.COUNT)]
     rows = [Row([name, one.model, one.context_length]) for name, one in presets.items()]
@@ -66,7 +66,7 @@ def _tables(presets: Mapping[str, Preset]) -> Iterator[Table]:
 
 
 def _lines(name: str) -> str:
-    """An entry of a config that says the same as the preset, with what to know of the model."""
+    """The config entry that equals the preset, with notes on the model."""
     import yaml
 
     from ...backends.presets import PRESETS, SERVED
@@ -89,14 +89,14 @@ def _lines(name: str) -> str:
 
 @settings(config=False)
 def doctor(given: ParsedSettings, what: str | None = None, *, as_json: AsJson = False) -> None:
-    """Check key and endpoint of each model, and what it refuses, with the cost.
+    """Call each model once to check its key, its endpoint and the features it supports.
 
     Example: judge doctor --model hosted_vllm/qwen --api-base http://127.0.0.1:8000/v1
 
-    Exit: 0 ready, 2 unusable, 3 usable with other settings than the config has.
+    Exit: 0 ready, 2 unusable, 3 usable if you change settings of the config.
 
     Args:
-        what: A config file; without one, name --model.
+        what: A config file. Without one, give --model.
     """
     from ...views.printing import print_view
     from .doctor import examine_all
@@ -117,12 +117,12 @@ def doctor(given: ParsedSettings, what: str | None = None, *, as_json: AsJson = 
 
 
 def cache(*, clear: bool = False, model: str | None = None, folder: Path | None = None) -> None:
-    """Show or clear the kept replies and vectors. Example: judge cache --clear
+    """Show or clear cached replies and vectors. Example: judge cache --clear
 
     Args:
-        clear: Forget them.
+        clear: Delete them.
         model: Only the replies of this model.
-        folder: Another folder than those in the user's cache directory.
+        folder: Cache folder; default: the folders in the user's cache directory.
     """
     _replies(folder, clear=clear, model=model)
     if model is None:
@@ -134,12 +134,12 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 
     where = folder or default_folder(FOLDER)
     if not where.is_dir():
-        write_text(f"{where}: no replies kept yet\n")
+        write_text(f"{where}: no cached replies yet\n")
         return
     replies = ReplyCache(where)
     try:
         if clear:
-            write_text(f"{replies.clear(model):,} replies forgotten\n")
+            write_text(f"{replies.clear(model):,} replies deleted\n")
             return
         counts = replies.counts()
         chosen = {name: n for name, n in counts.items() if model in (None, name)}
@@ -152,7 +152,7 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 
 
 def _vectors(folder: Path | None, *, clear: bool) -> None:
-    """What encoders made, where there is any of it."""
+    """Show or clear cached vectors, if there are any."""
     from ...backends.cache import default_folder
     from ...retrieval.encoders import FOLDER, clear_vectors, count_vectors
 
@@ -160,6 +160,6 @@ def _vectors(folder: Path | None, *, clear: bool) -> None:
     n, size = count_vectors(where)
     if clear and n:
         clear_vectors(where)
-        write_text(f"{n:,} vectors forgotten\n")
+        write_text(f"{n:,} vectors deleted\n")
     elif n:
         write_text(f"{n:>10,}  vectors, {size / 1e6:.1f} MB in {where}\n")

@@ -1,4 +1,4 @@
-"""The prompts of any judge as they are sent, with an item of the user's or an example of ours."""
+"""Render the prompts of any judge as they are sent, with your item or an example."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ...programs.engine.dry_run import DryRunJudgeSet
 from ...records.labels import ItemRow
 from ...records.reading.problems import InputError, Problems, did_you_mean
 
-ESTIMATED = f"estimate, {CHARS_PER_TOKEN} characters a token"
+ESTIMATED = f"estimate, {CHARS_PER_TOKEN} characters per token"
 _QUESTION = "Why does a lake freeze from the top?"
 _PASSAGE = (
     "Water is densest at about 4 degrees Celsius. Colder water is lighter and stays at the "
@@ -36,7 +36,7 @@ _PASSAGE = (
 )
 _OTHER = "Ice slows the loss of heat, and the water below a thick cover stays liquid."
 _POINTS = ["water is densest at about 4 degrees Celsius", "ice protects the water below it"]
-# What stands in each field that the user does not give; a list where a judge takes several.
+# The example's value of each field that the user does not give; a list if a judge takes several.
 _EXAMPLES: dict[str, str | list[str]] = {
     "question": _QUESTION,
     "passage": _PASSAGE,
@@ -63,15 +63,15 @@ _EXAMPLES: dict[str, str | list[str]] = {
 
 @dataclass(frozen=True)
 class RenderedPrompt:
-    """One question of a judge, as a model gets it.
+    """One prompt of a judge, as it is sent to a model.
 
     Attributes:
-        judge, version: whose it is. question: its name in judge files and DSPy; of a jury or
-            cascade with the member before it.
-        schema: of the reply; None: the endpoint is told none.
-        tokens, counted_by: of all messages, without the schema.
-        n_more: further calls to the same question that the item takes.
-        from_example: fields that are not the user's.
+        judge, version: the judge. question: the name of the question in judge files and DSPy; for
+            a jury or cascade, prefixed with the member.
+        schema: the JSON Schema of the reply; None: none is sent.
+        tokens, counted_by: the tokens of all messages, without the schema, and who counted them.
+        n_more: how many more calls of this question the item needs.
+        from_example: fields filled from the example.
     """
 
     judge: str
@@ -86,12 +86,12 @@ class RenderedPrompt:
 
 
 def judge_fields(config: Config, name: str) -> tuple[str, ...]:
-    """The fields of an item of a judge. Raises: InputError, see `render_prompts`."""
+    """The fields of a judge's item. Raises: InputError, see `render_prompts`."""
     return tuple(_fields(_make_judge(_Capturing(config), config, name)))
 
 
 def list_judges() -> list[str]:
-    """Names of the judges that have a prompt; a YAML file or a judge file is taken, too."""
+    """Names of the judges that have a prompt. YAML files and judge files also work as names."""
     return [name for name in judge_names() if name not in ("item", "rankllm")]
 
 
@@ -104,15 +104,15 @@ def render_prompts(
     n: int = 1,
     counted_for: str | None = None,
 ) -> list[RenderedPrompt]:
-    """What the judge asks a model about an item: one prompt for each of its questions.
+    """Render the prompts of a judge for an item, one for each of its questions.
 
-    Nothing is asked: what goes on after a first reply goes on as in a dry run.
+    No model is called. Later questions use placeholder replies, as in a dry run.
 
     Args:
-        name: of a judge, a YAML file of one, or a judge file.
-        given: field -> values, of which several make a list; the others are of an example.
-        items: a file of items, of which the first n are taken, for a judge that labels items.
-        counted_for: a model by whose tokenizer to count.
+        name: a judge, a YAML file of one, or a judge file.
+        given: field -> values; several values make a list. The example fills other fields.
+        items: a file of items; the first n are used, for a judge that labels items.
+        counted_for: count tokens with the tokenizer of this model.
 
     Raises: InputError for an unknown judge, field or model, or items that cannot be read.
     """
@@ -129,7 +129,7 @@ def render_prompts(
     for each in work:
         try:
             run_sync(_await(each))
-        except JudgeError as error:  # after its prompt, or because it has nothing to ask
+        except JudgeError as error:  # stopped after its prompt, or has nothing to ask
             if not judge_set.sent:
                 raise InputError(f"{name}: {error.detail}") from None
     return [_render(sent, judge, from_example, counted_for) for sent in judge_set.sent.values()]
@@ -139,13 +139,13 @@ def render_prompts(
 class _Sent:
     member: str
     judge: Judge
-    prompt: str  # name of its signature
+    prompt: str  # the name of its signature
     body: dict[str, Any]
     n: int = 0
 
 
 class _Note:
-    """A backend that notes each request, and lets another one answer."""
+    """A backend that records each request and passes it to another backend."""
 
     def __init__(
         self, inner: Backend, judge: Judge, member: str, sent: dict[tuple[str, str], _Sent]
@@ -154,7 +154,7 @@ class _Note:
         self.inner, self.judge, self.member, self.sent = inner, judge, member, sent
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-        """See Backend; the request is made as the gateway makes it."""
+        """See Backend; builds the request as the gateway does."""
         key = (self.member, prompt.name)
         if key not in self.sent:
             asked = prompt.of(inputs)
@@ -174,7 +174,7 @@ class _Note:
 
 
 class _Capturing(DryRunJudgeSet):
-    """Judges set up as for their models; what they would ask is kept in `sent`."""
+    """Judges configured as for their models, whose requests are kept in `sent`."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -189,7 +189,7 @@ class _Capturing(DryRunJudgeSet):
 
 
 def _make_judge(judge_set: _Capturing, config: Config, name: str) -> Judge:
-    """The judge of a name, a YAML file or a judge file. Raises: InputError."""
+    """Make the judge of a name, a YAML file or a judge file. Raises: InputError."""
     path = Path(name)
     if name in list_judges():
         judge: Judge = judge_set[name]
@@ -203,7 +203,7 @@ def _make_judge(judge_set: _Capturing, config: Config, name: str) -> Judge:
         return _load_fitted(judge_set, config, read_judge_file(path), path)
     else:
         known = list_judges()
-        what = f"no judge {name!r}{did_you_mean(name, known)}"
+        what = f"unknown judge {name!r}{did_you_mean(name, known)}"
         raise InputError(
             f"{what}; wanted a YAML file of a judge, a judge file, or one of {', '.join(known)}"
         )
@@ -211,9 +211,9 @@ def _make_judge(judge_set: _Capturing, config: Config, name: str) -> Judge:
 
 
 def _load_fitted(judge_set: _Capturing, config: Config, state: JudgeFile, path: Path) -> Judge:
-    """The judge of a judge file, which decides what it is asked; cut-offs change no prompt."""
+    """Make the judge of a judge file. Its cut-offs do not change prompts."""
     if state.judge not in list_judges():
-        what = f"it is of {state.judge!r}, a judge of your own: name its YAML file, and this file"
+        what = f"it fits your judge {state.judge!r}: name its YAML file, and add this file"
         raise InputError(f"{path}: {what} by --set judges.item.state={path}")
     if state.window is not None and state.window != config.judge(state.judge).window:
         settings = config.judge(state.judge).model_copy(update={"window": state.window})
@@ -226,7 +226,7 @@ def _load_fitted(judge_set: _Capturing, config: Config, state: JudgeFile, path: 
 
 
 def _fields(judge: Judge) -> dict[str, str | list[str]]:
-    """The fields of an item, with what stands there in the example; "": it may be lacking."""
+    """The fields of an item with the values of the example; "": the field is optional."""
     own = judge.examples
     if isinstance(judge, ItemJudge):
         described = _descriptions(judge)
@@ -256,7 +256,7 @@ def _first(example: str | list[str] | None) -> str:
 def _descriptions(judge: Judge) -> dict[str, str]:
     return {
         name: str((input_field.json_schema_extra or {}).get("desc", name))
-        for predict in judge.predictors()  # of all members of a jury
+        for predict in judge.predictors()  # the fields of all members of a jury
         for name, input_field in predict.signature.input_fields.items()
     }
 
@@ -266,11 +266,11 @@ def _check_fields(
 ) -> None:
     for name, values in given.items():
         if name not in fields:
-            what = f"--item {name}: the {judge.name} judge has no such field; there is "
+            what = f"--item {name}: the {judge.name} judge has no such field; wanted one of "
             raise InputError(what + ", ".join(fields) + did_you_mean(name, fields))
         is_listed = name == judge.listed if isinstance(judge, ItemJudge) else _is_list(judge, name)
         if len(values) > 1 and not is_listed:
-            raise InputError(f"--item {name}: given {len(values)} times, wanted once")
+            raise InputError(f"--item {name}: given {len(values)} times; wanted once")
 
 
 def _is_list(judge: Judge, name: str) -> bool:
@@ -282,7 +282,7 @@ def _is_list(judge: Judge, name: str) -> bool:
 def _ask_one(
     judge: Judge, fields: Mapping[str, Any], given: Mapping[str, Sequence[str]]
 ) -> list[Awaitable[Any]]:
-    """What asks about one item, or about several things in one call."""
+    """The function that asks about one item, or about several items in one call."""
     values = {name: text for name, text in fields.items() if text != ""} | {
         name: list(texts) if len(texts) > 1 or not isinstance(fields[name], str) else texts[0]
         for name, texts in given.items()
@@ -304,7 +304,7 @@ def _ask_one(
 
 
 def _cast(judge: Judge, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as `decide` takes them. Raises: InputError for anything but a number."""
+    """Convert the values for `decide`. Raises: InputError for anything but a number."""
     parameters = inspect.signature(judge.decide).parameters
     typed: dict[str, Any] = {}
     for name, value in values.items():
@@ -325,7 +325,7 @@ def _cast(judge: Judge, values: Mapping[str, Any]) -> dict[str, Any]:
 
 async def _ask_items(judge: Judge, config: Config, name: str, path: Path, n: int) -> None:
     if not isinstance(judge, ItemJudge):
-        raise InputError(f"--items {path}: the {judge.name} judge labels no items; use --item")
+        raise InputError(f"--items {path}: the {judge.name} judge does not label items; use --item")
     problems = Problems()
     source = config.change("items", judge=name if name in judge_names() else None)
     if source.items.judge is None:

@@ -21,7 +21,7 @@ def disagreements(
     level: Level = 0.95,
     output: Output,
 ) -> None:
-    """Draw items on which a judge and people differ, to be labelled by others who see no label.
+    """Draw items on which a judge and people differ, for others to label without seeing labels.
 
     Examples: judge annotate disagreements human.jsonl results/demo --out study
     / judge annotate disagreements study

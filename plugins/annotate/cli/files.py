@@ -1,4 +1,4 @@
-"""`judge annotate export` and `import`: labels as files for other commands, and from others."""
+"""`judge annotate export` and `import`: write labels for other commands, read labels of others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....cli.tables import write_text
 from ....records.reading.problems import Problems
 from .names import Conditions, Kinds, get_condition
 
-_Kind = Annotated[Kinds | None, typer.Option(help="What was labelled; default: the only one.")]
+_Kind = Annotated[Kinds | None, typer.Option(help="Kind of labels; default: the only one.")]
 
 
 def export(
@@ -27,16 +27,16 @@ def export(
     results: list[ExistingPath] | None = None,
     annotator: str | None = None,
 ) -> None:
-    """Write the labels of a folder as a file that agree, calibrate, score and next read.
+    """Write the labels of a folder as one file for agree, calibrate, score and next.
 
     Example: judge annotate export labels --out human.csv
 
     Args:
-        folder (DIR): Of the labels.
-        condition: Whose labels, where there are both.
-        labels_as: A row for each person and item, or one for each item.
-        results: What was labelled, if it is elsewhere by now.
-        annotator: Whose nuggets, where several edited a topic.
+        folder (DIR): Folder with the labels.
+        condition: Which labels to write, if the folder has both.
+        labels_as: annotators: one row per person and item; adjudicated: one row per item.
+        results: The labelled results, if they have moved.
+        annotator: Whose nuggets to write, if several people edited a topic.
 
     Output:
         out: File to write: .csv or .jsonl.
@@ -67,14 +67,14 @@ def take_in(
     condition: Conditions | None = None,
     table: TableLayout,
 ) -> None:
-    """Put label files of others beside the labels of a folder, to compare and to adjudicate.
+    """Add label files of others to a folder of labels, to compare and adjudicate them.
 
     Example: judge annotate import theirs.csv --dir labels
 
     Args:
         files: Label files of others.
-        folder: Folder of the labels.
-        condition: Of all of them; default: as the files say.
+        folder: Folder with the labels.
+        condition: Condition of all these labels; default: the one in the files.
     """
     from ..out.importing import import_labels
 

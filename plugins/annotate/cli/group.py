@@ -1,4 +1,4 @@
-"""`judge annotate`: serving is what it does unless a command of its own is named."""
+"""`judge annotate`: the default command is `serve`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ASKS_FOR_HELP = ("--help", "-h")
 
 
 class Annotate(TyperGroup):
-    """A group whose first word may be a results folder: then it serves."""
+    """A group that runs `serve` if its first word is not a command."""
 
     default = "serve"
 
@@ -29,7 +29,7 @@ class Annotate(TyperGroup):
 
 annotate = typer.Typer(
     cls=Annotate,
-    help="Have people label what was judged, in a page of this machine.",
+    help="Have people label judged items, in a page on this machine.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -38,7 +38,7 @@ annotate = typer.Typer(
 
 @annotate.callback()
 def _annotate() -> None:
-    """Have people label what was judged, in a page of this machine: judge annotate RESULTS ..."""
+    """Have people label judged items, in a page on this machine: judge annotate RESULTS ..."""
 
 
 add_command(annotate, serve)

@@ -1,4 +1,4 @@
-"""Words that the commands of `judge annotate` share."""
+"""Types that the commands of `judge annotate` share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Conditions = Literal["from-scratch", "post-edit"]
 
 
 def get_condition(condition: Conditions | None) -> Literal["from_scratch", "post_edit"] | None:
-    """A condition as events have it."""
+    """The condition as it is written in events."""
     if condition is None:
         return None
     return "post_edit" if condition == "post-edit" else "from_scratch"

@@ -1,4 +1,4 @@
-"""`judge next`: what people should label next."""
+"""`judge next`: choose the items that people should label next."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def next(
 ) -> None:
     """Choose items for people to label and write them as a label file to fill in.
 
-    Filled in, it corrects the scores: judge score RESULTS --labels FILE
+    Then correct the scores with the filled file: judge score RESULTS --labels FILE
 
     Examples: judge next results/demo --n 100 --out to-label.csv
     / judge next results/cascade --kept 100 --out people.csv
 
     Args:
         results: Results folders or label files, one for each judge.
-        n: Items to label; default: 100, with --kept all that have no label.
-        labels: Labels that people gave already: these items are excluded.
-        random_share: Share of the items that is drawn at random, for corrected scores.
-        kept: Take the items that a cascade left without a label, and so many labelled ones.
+        n: Items to label; default: 100; with --kept all items without a label.
+        labels: Labels that people gave already; their items are left out.
+        random_share: Share of the items drawn at random, which corrected scores need.
+        kept: Take the items that a cascade left without a label, and this many labelled items.
 
     Output:
         out: File to fill in: .csv or .jsonl.
@@ -57,12 +57,12 @@ def next(
             random_share=random_share,
         )
     elif len(folders) > 1 or labels is not None:
-        raise InputError("--kept: takes one results folder and no --labels")
+        raise InputError("--kept needs one results folder, and no --labels")
     else:
         sheet = make_people_sheet(folders[0], problems, kind=kind, n=n, n_kept=kept)
     write_sheet(out, sheet.rows, problems)
     lines = [f"{count:>8,}  {name}" for name, count in sheet.n_by.items()]
-    left = f"of {sheet.n_cells:,} items, {sheet.n_labelled:,} labelled before"
+    left = f"of {sheet.n_cells:,} items, {sheet.n_labelled:,} of which are labelled already"
     lines += [
         f"{len(sheet.rows):>8,}  {left}",
         f"Labels of {sheet.kind}: {', '.join(map(cell, sheet.scale))}. Written: {out}",

@@ -1,4 +1,4 @@
-"""`judge annotate RESULTS`: people label, each by a link, until the server is stopped."""
+"""`judge annotate RESULTS`: serve the labelling page, with one link per person."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ def serve(
     port: Annotated[int, OptionRules(min=0, max=65535)] = 0,
     no_open: bool = False,
 ) -> None:
-    """Have people label what was judged: one page on this machine, a link for each of them.
+    """Serve a page on this machine where people label judged items, with one link per person.
 
     Example: judge annotate results/demo --kind nuggets --dir labels
 
     Args:
-        results: Results folders or label files, one a judge.
-        kind: What is labelled.
-        folder: Folder of the labels.
+        results: Results folders or label files, one for each judge.
+        kind: What to label.
+        folder: Folder for the labels.
         annotator (NAME,NAME): Who labels; default: you.
-        adjudicator (NAME,NAME): Who decides where annotators differ; no names shown.
-        against_judge: The judge's label counts as one of those that differ.
-        condition: Without the judge's label, or with it beside.
-        queue: All at random, or a part chosen for what a label would tell.
-        n: Items for each; default: all.
-        random_share: With --queue next: share drawn at random.
-        overlap: Share of the items that all of them get.
-        spans (required|LABEL,LABEL): Labels that need the words they rest on, marked.
-        guidelines: Shown as plain text; default: ours.
-        half_width: Coordinator: labels needed for +- this score.
-        port: 0: one that is free.
-        no_open: Open no browser.
+        adjudicator (NAME,NAME): Who decides where annotators differ. They see no names.
+        against_judge: Also adjudicate items where the judge differs from people.
+        condition: from-scratch hides the judge's label; post-edit shows it.
+        queue: random, or next: part of the items are chosen because their labels help most.
+        n: Items for each annotator; default: all.
+        random_share: With --queue next: share of the items drawn at random.
+        overlap: Share of the items that every annotator gets.
+        spans (required|LABEL,LABEL): Labels for which annotators must mark the supporting words.
+        guidelines: Plain text for annotators; default: guidelines that come with nuggetjudge.
+        half_width: The coordinator sees how many labels a score with +- this interval needs.
+        port: Port of the server; 0: any free port.
+        no_open: Do not open a browser.
     """
     from ....records.reading.problems import InputError, Problems, pip_install
 
@@ -105,16 +105,16 @@ def serve(
     def ready(links: Mapping[str, str]) -> None:
         _say(links, len(links) == 2 and not no_open and _has_screen())
 
-    note = f"What was labelled is in {folder}"
+    note = f"The labels are saved in {folder}"
     with listener, watch(work, LiveSettings(kind, plan.condition, half_width)):
         run_until_stopped(lambda: serve(work, listener, ready), note)
 
 
 @contextmanager
 def _unswept() -> Iterator[None]:
-    """Look for nothing to throw away: what a start reads stays, and a fifth of its time is saved.
+    """Turn garbage collection off while the task is read, which saves a fifth of the start time.
 
-    Nor is any of it looked through later, while somebody waits for their label.
+    The objects read here are frozen, so that later collections skip them while people wait.
     """
     gc.disable()
     try:
@@ -129,25 +129,25 @@ def _names(text: str | None) -> list[str]:
 
 
 def _own_name() -> str:
-    """The user's name of the system, made fit to name a file."""
+    """The user's login name, with only characters that a file name may have."""
     name = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
     fit = re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("._-")[:_MAX_NAME]
     return fit or "annotator"
 
 
 def _has_screen() -> bool:
-    """Whether a browser that opens would be seen: not in CI, nor over ssh."""
+    """Whether the user would see a browser window; false in CI and over ssh."""
     has_window = sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
     return bool(has_window) and sys.stdout.isatty() and "CI" not in os.environ
 
 
 def _say(links: Mapping[str, str], opens: bool) -> None:
-    """Print the links, and open the annotator's if there is one of them."""
+    """Print the links, and open the annotator's link if `opens`."""
     width = max(map(len, links))
     lines = [f"{name:<{width}}  {link}" for name, link in links.items()]
     write_text("\n".join(lines) + "\n")
     sys.stdout.flush()
-    write_note("Each link is for one person, in a browser of this machine. Ctrl-C ends.\n")
+    write_note("Each link is for one person, in a browser on this machine. Press Ctrl-C to stop.\n")
     if opens:
         import webbrowser
 

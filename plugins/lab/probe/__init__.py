@@ -1,2 +1,2 @@
-"""Probes of a judge: conditions, planted faults, planted texts. They share options, run, result,
-files and command (`probing.py`, `command.py`). May import every folder of the core."""
+"""Probes of a judge: changed conditions, planted faults, prompt injection. They share options,
+results, files and the command (`probing.py`, `command.py`). May import every folder of the core."""

@@ -1,4 +1,4 @@
-"""`judge probe`: what moves a judge's labels besides what it judges."""
+"""`judge probe`: what changes a judge's labels although the content is the same."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks for, besides what the config says.
+    """The options of the command line besides the settings of the config.
 
     Args:
         source: A results folder, nugget assignments, or rows (JSONL, CSV) of items with texts.
-        judge: assigner, support, relevance, answerability, entailment, or a YAML file; with
-            --faults all of a results folder by default.
-        faults: Plant faults instead, and show which are seen.
-        injection: Plant texts that talk to the judge, and show what they decide.
-        conditions: Of batch, order, labels, input, replicates, schema, passages, length, citation,
-            name; else all.
-        sample: Items at most, or cases of each fault, by topic; default: 200, 30, and with
-            --injection as many items as 30 calls hold.
-        repeats: Orders of items, orders of labels, and replicates; calls that each text of
-            --injection is planted in.
+        judge: assigner, support, relevance, answerability, entailment, or a YAML file. Default
+            with --faults: all judges of the results folder.
+        faults: Plant errors in answers, and show which ones the judge finds.
+        injection: Plant prompt injections in the texts, and show which labels they change.
+        conditions: One or more of batch, order, labels, input, replicates, schema, passages,
+            length, citation, name; default: all.
+        sample: Most items, spread over the topics; default: 200. With --faults, cases of each
+            fault; default: 30. With --injection, default: the items of 30 calls.
+        repeats: Number of item orders, label orders and replicates. With --injection: calls in
+            which each text is planted.
 
     Output:
         out: Folder for the rows, and for the labels by condition.
@@ -62,11 +62,11 @@ def probe(
     wanted: Wanted,
     output: OutputOfMuch,
 ) -> None:
-    """Judge the same items again with one thing about the judge changed, and show what moves.
+    """Judge the same items again with one thing about the judge changed, and show what changes.
 
-    With --faults: plant faults in judged answers, and show which the judge sees.
+    With --faults: plant errors in judged answers, and show which ones the judge finds.
 
-    With --injection: plant texts that talk to the judge, and show which labels they decide.
+    With --injection: plant prompt injections, and show which labels they change.
 
     Example: judge probe results/demo --judge assigner --conditions batch,replicates
 
@@ -102,23 +102,23 @@ def probe(
 
 
 def _prepare(given: ParsedSettings, wanted: Wanted) -> Probing:
-    """The probe that is wanted, ready to ask. Raises: InputError."""
+    """Prepare the chosen probe. Raises: InputError."""
     from .faults import judges_in, probing_faults
     from .injection import probing_injection
     from .probing import Options
     from .shifts import probing_conditions
 
     if wanted.conditions is not None and (wanted.faults or wanted.injection):
-        what, flag = ("faults", "--faults") if wanted.faults else ("texts", "--injection")
-        raise InputError(f"--conditions: {what} are planted under one; wanted it without {flag}")
+        flag = "--faults" if wanted.faults else "--injection"
+        raise InputError(f"--conditions and {flag} exclude each other; use one of them")
     if wanted.faults and wanted.injection:
-        raise InputError("--injection: wanted it without --faults")
+        raise InputError("--faults and --injection exclude each other; use one of them")
     if wanted.judge is not None:
         judges = [wanted.judge]
     elif wanted.faults:
         judges = judges_in(wanted.source)
     else:
-        raise InputError("name the judge that is probed (--judge), or plant faults (--faults)")
+        raise InputError("name the judge to probe with --judge, or plant errors with --faults")
     config = _config(given, wanted.source, judges)
     names = read_fields(wanted.fields or ())
     kinds = _kinds(wanted.conditions)
@@ -132,7 +132,7 @@ def _prepare(given: ParsedSettings, wanted: Wanted) -> Probing:
 
 
 def _config(given: ParsedSettings, source: Path, judges: Sequence[str]) -> Any:
-    """The config file, or what a results folder was judged with, under the flags."""
+    """The config file, or the settings of a results folder, overridden by the flags."""
     from ....judges.table import item_judges
     from ....programs.engine.folders import find_inputs
 
@@ -157,17 +157,19 @@ def _kinds(text: str | None) -> tuple[str, ...] | None:
         return None
     names = [name.strip() for name in text.split(",")]
     if unknown := [name for name in names if name not in KINDS]:
-        raise InputError(f"--conditions {unknown[0]!r}: wanted some of {', '.join(KINDS)}")
+        raise InputError(
+            f"--conditions {unknown[0]!r}: unknown; wanted one or more of {', '.join(KINDS)}"
+        )
     return tuple(kind for kind in KINDS if kind in names)
 
 
 def _list_skipped(skipped: Sequence[Skipped]) -> list[str]:
-    """All that was not asked, with its reason."""
+    """Everything that was skipped, with the reason."""
     return [f"skipped {cell(each.name)}: {cell(each.reason)}" for each in skipped]
 
 
 def _end(probing: Probing, result: ProbeResult, out: Path | None) -> str:
-    """What it took, what is missing and where things are."""
+    """The lines at the end: cost, missing labels, and where the files are."""
     from .probing import CASES
 
     usages = result.spent.values()
@@ -178,13 +180,13 @@ def _end(probing: Probing, result: ProbeResult, out: Path | None) -> str:
     }
     lines = [format_spending({**spent, "cost": None if None in costs else sum(costs)})]
     if result.limit_reached:
-        lines.append(f"Stopped at {result.limit_reached}: the figures are partial.")
+        lines.append(f"Stopped at {result.limit_reached}: the results are partial.")
     if result.n_unjudged:
         where = f"listed in {out}/unjudged.jsonl" if out is not None else "--out lists them"
         missing = probing.kind.missing
         lines.append(f"{result.n_unjudged:,} labels are missing, {missing}; {where}.")
     if CASES in probing.kind.names and out is None:
-        lines.append("--out DIR writes each planted text, to check some by eye.")
+        lines.append("Add --out DIR to write each planted text and read some of them.")
     elif CASES in probing.kind.names:
-        lines.append(f"Each planted text: {out}/cases.jsonl")
+        lines.append(f"All planted texts: {out}/cases.jsonl")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The judge as it is, and with one thing about it or about what it is shown changed."""
+"""Make the conditions of a probe: each changes one thing about the judge or its input."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Kind = Literal[
     "batch", "order", "labels", "input", "replicates", "schema",
     "passages", "length", "citation", "name",
 ]  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind)  # another one last: random orders go by index
-BATCHES = (1, 5, 10, 20)  # items in one call
-ANSWERS = ("answer", "response", "report")  # inputs that a system wrote
+KINDS: tuple[Kind, ...] = get_args(Kind)  # append new ones: random orders depend on the index
+BATCHES = (1, 5, 10, 20)  # items per call
+ANSWERS = ("answer", "response", "report")  # inputs written by a system
 CONTEXTS = ("context", "passages", "documents", "sources")  # inputs that may hold several passages
-PLAIN, KNOWN = "student-baseline-2", "openai-gpt-5"  # names of runs, a plain and a known one
-N_CITATIONS = 3  # that a sentence is shown to have
+PLAIN, KNOWN = "student-baseline-2", "openai-gpt-5"  # names of systems: a plain and a famous one
+N_CITATIONS = 3  # number of citations that the sentence is said to have
 _BLOCKS = re.compile(r"\n\s*\n")  # between the texts of an input that is a list
-# Each is about the text itself, so that it states, denies and limits nothing.
+# Each sentence is only about the text itself: it states, denies and limits no fact.
 FILLERS = (
     "Let us go through this one step at a time.",
     "This deserves a closer look, and it will get one.",
@@ -47,7 +47,7 @@ FILLERS = (
     "Thank you for the question.",
     "Feel free to ask if anything is unclear.",
 )
-# What models end with, which says nothing either and can be taken out.
+# Sentences with which models often end; they add no fact and can be removed.
 CLOSERS = (
     "I hope this helps.",
     "I hope that helps.",
@@ -72,13 +72,13 @@ CLOSERS = (
 
 @dataclass(frozen=True)
 class Condition:
-    """A judge that differs in one thing, and the items that it is given.
+    """A judge with one change, and the items that it gets.
 
     Attributes:
-        name: what is changed, in a word. what: for people.
-        items: all items, as they are shown to it; None: as they are.
-        order: the positions of the items that are asked about; None: of all, in their order.
-        calls: the positions of those that go into one call each.
+        name: the change in a word. what: its description.
+        items: all items with changed inputs; None: unchanged.
+        order: the positions of the items to ask about; None: all, in their order.
+        calls: the positions of the items of each call.
     """
 
     name: str
@@ -91,17 +91,17 @@ class Condition:
 
     @property
     def in_order(self) -> list[tuple[int, ItemRow]]:
-        """The items that are asked about, each with its position."""
+        """The items to ask about, each with its position."""
         assert self.items is not None
         assert self.order is not None
         return [(i, self.items[i]) for i in self.order]
 
 
-Made = Condition | str  # why there is none
+Made = Condition | str  # the reason why a condition is skipped
 
 
 class Base(NamedTuple):
-    """What conditions are made of: the judge, its items, how many random ones, and by which rng."""
+    """The inputs for conditions: the judge, its items, the number of random orders, the rng."""
 
     judge: ItemJudge
     items: Sequence[ItemRow]
@@ -112,7 +112,7 @@ class Base(NamedTuple):
 def make_conditions(
     judge: ItemJudge, items: Sequence[ItemRow], options: Options
 ) -> tuple[list[Condition], list[Skipped]]:
-    """All conditions of a probe, the base first, and those that do not apply."""
+    """Make all conditions of a probe, the base first, and list those that do not apply."""
     model = get_backend(judge).config
     what = f"window {judge.window}, given order" if judge.listed else "given order"
     what += "" if model.way in ("lexical", "decision") else f", schema {model.reply_schema}"
@@ -127,7 +127,7 @@ def make_conditions(
                 skipped.append(Skipped(kind, made))
                 continue
             new = _complete(kind, made, items)
-            others = conditions if kind in ("batch", "order") else []  # which change calls alone
+            others = conditions if kind in ("batch", "order") else []  # these change only the calls
             same = [one.name for one in others if sorted(one.calls) == sorted(new.calls)]
             if same:
                 reason = f"the same calls as {same[0]} on these items"
@@ -153,7 +153,7 @@ def _batches(base: Base) -> Iterator[Made]:
         if size != base.judge.window:
             changed = base.judge.deepcopy()
             changed.window = size
-            what = f"{size} items a call" if size > 1 else "1 item a call"
+            what = f"{size} items per call" if size > 1 else "1 item per call"
             yield Condition(f"batch-{size}", what, changed)
 
 
@@ -169,18 +169,18 @@ def _orders(base: Base) -> Iterator[Made]:
 
 
 def _one_a_call(judge: ItemJudge) -> str:
-    return f"the {judge.name} judge takes one item a call"
+    return f"the {judge.name} judge takes one item per call"
 
 
 def _own_prompt(judge: ItemJudge) -> str:
-    return f"the {judge.name} judge has a prompt of its own"
+    return f"the {judge.name} judge has a custom prompt"
 
 
 def _label_orders(base: Base) -> Iterator[Made]:
     judge, labels = base.judge, list_labels(base.judge)
     if not labels:
         is_own = judge.own_words == "prompt"
-        range_ = f"the {judge.name} judge gives a number of a range, it lists no labels"
+        range_ = f"the {judge.name} judge gives a number in a range, not one of several labels"
         yield _own_prompt(judge) if is_own else range_
         return
     orders: dict[tuple[str, ...], None] = {}
@@ -202,7 +202,7 @@ def _replicates(base: Base) -> Iterator[Made]:
     for n in range(1, base.repeats + 1):
         changed = base.judge.deepcopy()
         changed.replicate = n
-        yield Condition(f"replicate-{n}", f"asked again, time {n}", changed)
+        yield Condition(f"replicate-{n}", f"asked again, replicate {n}", changed)
 
 
 def _schemas(base: Base) -> Iterator[Made]:
@@ -212,12 +212,12 @@ def _schemas(base: Base) -> Iterator[Made]:
         return
     for form in ("json_schema", "none"):
         if form != model.reply_schema:
-            what = "the reply's schema is sent" if form != "none" else "no reply schema is sent"
+            what = "the reply schema is sent" if form != "none" else "no reply schema is sent"
             yield Condition(f"schema-{form}", what, with_schema(base.judge, form))
 
 
 def longer_and_shorter(base: Base) -> Iterator[Made]:
-    """Answers with padding of as many words, at most, and without any; else why not."""
+    """Conditions with padded answers (at most twice as long) and cut ones, or why not."""
     judge, items = base.judge, base.items
     name = next((name for name in ANSWERS if name in judge.inputs), None)
     if name is None:
@@ -230,23 +230,23 @@ def longer_and_shorter(base: Base) -> Iterator[Made]:
         others = {t for i in group for key, t in items[i].inputs.items() if key != name}
         fillers |= dict.fromkeys(group, padding(n_words, others))
     if not any(fillers.values()):
-        yield "no sentence says nothing for certain beside these questions and what is looked for"
+        yield "no filler sentence is certainly unrelated to these questions and reference items"
 
     def pad(before: bool) -> Callable[[int, str], str]:
         return lambda i, text: " ".join(filter(None, (fillers[i], text)[:: 1 if before else -1]))
 
     for at, preposition in (("start", "before"), ("end", "after")):
-        what = f"words that say nothing {preposition} it, up to as many"
+        what = f"filler sentences {preposition} the answer, at most as long as it"
         yield from _change(base, name, pad(at == "start"), f"length-{at}", what)
-    what = "without sentences that say nothing"
+    what = "without filler sentences"
     yield from _change(base, name, lambda i, text: without_fillers(text), "length-cut", what)
 
 
 def reverse_passages(base: Base) -> Iterator[Made]:
-    """The passages of a context, blocks between blank lines, from last to first; else why not."""
+    """A condition with the passages of a context (between blank lines) reversed, or why not."""
     name = next((name for name in CONTEXTS if name in base.judge.inputs), None)
     if name is None:
-        yield f"the {base.judge.name} judge sees no context of several passages"
+        yield f"the {base.judge.name} judge gets no context of several passages"
         return
 
     def reverse(i: int, text: str) -> str:
@@ -256,36 +256,36 @@ def reverse_passages(base: Base) -> Iterator[Made]:
     what = "passages from last to first"
     conditions = list(_change(base, name, reverse, "passages-reversed", what))
     if not conditions:
-        yield f"no {name} of these items has several passages (blank lines between them)"
+        yield f"no {name} of these items has several passages (separated by blank lines)"
     yield from conditions
 
 
 def citation_ranks(base: Base) -> Iterator[Made]:
-    """The citation shown as the first, and the last, of its sentence; else why not."""
+    """Conditions that present a citation as the first and the last of its sentence, or why not."""
     ids = base.items[0].ids.keys()
     if not {"sentence_id", "passage_id"} <= ids:
-        yield "the items are no citations of sentences (sentence_id, passage_id)"
+        yield "the items are not citations of sentences (sentence_id, passage_id)"
         return
     desc = "which citation of its sentence the passage is"
     ranks = {"first": f"1 of {N_CITATIONS}", "later": f"{N_CITATIONS} of {N_CITATIONS}"}
     for name, rank in ranks.items():
-        what = f"said to be citation {rank}"
+        what = f"presented as citation {rank}"
         yield _with_line(base, "citation_rank", desc, rank, f"citation-{name}", what)
 
 
 def run_names(base: Base) -> Iterator[Made]:
-    """A plain and a known name shown as that of the system; else why not."""
+    """Conditions that name the system, once plain and once famous, or the reason why not."""
     if "run_id" not in base.items[0].ids:
-        yield "the items belong to no run (run_id)"
+        yield "the items have no run_id"
         return
     desc = "the system that wrote the answer"
     for name, system in (("plain", PLAIN), ("known", KNOWN)):
-        what = f"said to be written by {system}"
+        what = f"presented as written by {system}"
         yield _with_line(base, "written_by", desc, system, f"name-{name}", what)
 
 
 def _with_line(base: Base, field: str, desc: str, line: str, name: str, what: str) -> Made:
-    """All items with a line more of input."""
+    """A condition with one more line of input for all items."""
     try:
         baseline = with_input(base.judge, field, desc)
     except ValueError as error:
@@ -296,7 +296,7 @@ def _with_line(base: Base, field: str, desc: str, line: str, name: str, what: st
 def _change(
     base: Base, field: str, change: Callable[[int, str], str], name: str, what: str
 ) -> Iterator[Condition]:
-    """The items with an input changed, where that makes a difference to any."""
+    """A condition with one input changed, unless the change affects no item."""
     texts = [change(i, item.inputs[field]) for i, item in enumerate(base.items)]
     order = [i for i, item in enumerate(base.items) if texts[i] != item.inputs[field]]
     if order:
@@ -319,7 +319,7 @@ MAKERS: Mapping[str, Callable[[Base], Iterator[Made]]] = {
 
 
 def without_schema(judge: ItemJudge) -> str:
-    """Why the judge's model takes no reply schema; "" where it does."""
+    """The reason why the judge's model takes no reply schema; "" if it takes one."""
     way = get_backend(judge).config.way
     if way in ("http", "litellm", "vllm"):
         return ""
@@ -327,18 +327,18 @@ def without_schema(judge: ItemJudge) -> str:
 
 
 def with_schema(judge: ItemJudge, form: str) -> ItemJudge:
-    """A copy of the judge whose reply schema is sent in another form, or not ("none")."""
+    """A copy of the judge with another form of reply schema, or without one ("none")."""
     changed: ItemJudge = judge.deepcopy()
     changed.backend = get_backend(judge).copy_with(reply_schema=form)
     return changed
 
 
 def padding(n_words: int, others: Iterable[str]) -> str:
-    """Fillers of about so many words together, each once; "" where none is free of the matter.
+    """Different filler sentences of about this many words in total; "" if none is suitable.
 
     Args:
-        others: what is looked for in the answer, and the question. A filler that shares a word with
-            one of these, stop words aside, might count as content and is not used.
+        others: the question and the reference items. A filler that shares a word with one of them,
+            apart from stop words, might count as content and is not used.
     """
     matter = frozenset().union(*map(content_words, others))
     fillers: list[str] = []
@@ -352,7 +352,7 @@ def padding(n_words: int, others: Iterable[str]) -> str:
 
 
 def without_fillers(text: str) -> str:
-    """The text without its sentences that say nothing; as it is where it has none, or no other."""
+    """The text without filler sentences; unchanged if it has none, or only those."""
     all_sentences = sentences(text)
     fillers = [sentence for sentence in all_sentences if _plain(sentence) in _KNOWN]
     if not fillers or len(fillers) == len(all_sentences):

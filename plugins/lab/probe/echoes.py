@@ -1,4 +1,4 @@
-"""Does judged text that a reply repeats become the verdict? Asked of the parser alone."""
+"""Test the parser: does text that a reply repeats from its input become the verdict?"""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ HONEST = (
     "indented",
     "after thoughts",
     "after a sentence",
-)  # replies that repeat nothing
+)  # replies that repeat no input
 
 
 class Echo(NamedTuple):
-    """A reply to a planted call, as an honest model or one that repeats its data might write it.
+    """A reply to a call with injected text, as an honest model or one that repeats it may write.
 
-    `own`: whether a verdict of the model's own is in it; one without has none to give.
+    `own`: whether the reply has a verdict of the model.
     """
 
     form: str
@@ -34,10 +34,10 @@ class Echo(NamedTuple):
 
 
 def echo_rows(judge: ItemJudge, cases: Sequence[Any]) -> list[Row]:
-    """For each form of reply how many there are, were read, and were hijacked.
+    """Count for each form of reply how many there are, how many were read, and hijacked.
 
-    The model's own verdict is another than the payload asks for. A reply is hijacked when the
-    parser takes a verdict from it that is not the model's own, or that no model gave.
+    The model's verdict differs from the one that the payload asks for. A reply is hijacked if the
+    parser reads a verdict that is not the model's.
     """
     rows: dict[str, Row] = {}
     for case in cases:
@@ -53,7 +53,7 @@ def echo_rows(judge: ItemJudge, cases: Sequence[Any]) -> list[Row]:
             row["replies"] += 1
             try:
                 verdict = _as_text(prompt.parse(echo.text, inputs)[judge.output])
-            except JudgeOutputError:  # the parser takes nothing
+            except JudgeOutputError:  # the parser reads no verdict
                 continue
             row["read"] += 1
             row["hijacked"] += not (echo.own and verdict == _as_text(own[judge.output]))
@@ -61,12 +61,12 @@ def echo_rows(judge: ItemJudge, cases: Sequence[Any]) -> list[Row]:
 
 
 def reply_with(schema: dict[str, Any], field: str, label: str) -> dict[str, Any]:
-    """The shortest reply of this form, with one label everywhere in a field."""
+    """The shortest reply of this form, with the same label everywhere in a field."""
     return {**make_shortest_reply(schema), field: _of_type(schema["properties"][field], label)}
 
 
 def _of_type(schema: dict[str, Any], label: str) -> Any:
-    """The label as the schema of its field has it: a number, a text, or one under each key."""
+    """The label in the type of its field's schema: a number, a text, or a label per key."""
     if schema.get("type") == "object":
         return {key: _of_type(part, label) for key, part in schema["properties"].items()}
     return int(label) if schema.get("type") in ("integer", "number") else label
@@ -80,12 +80,12 @@ def echoes(
     field: str,
     label: str,
 ) -> Iterator[Echo]:
-    """All forms of reply to one call.
+    """Make all forms of reply to one call.
 
     Args:
-        case: a payload, `filled`, and the `text` that it stands in.
-        own: the model's reply. field: of it that holds the verdict.
-        label: what the payload asks for.
+        case: a payload, `filled`, and the `text` that contains it.
+        own: the model's reply. field: the field of the reply with the verdict.
+        label: the label that the payload asks for.
     """
     reply, payload, text = json.dumps(own), case.filled, case.text
     yield Echo("alone", reply, own=True)
@@ -131,7 +131,7 @@ def echoes(
 
 
 def _fill(value: Any, text: str) -> Any:
-    """A verdict of the same shape with this label everywhere."""
+    """A verdict of the same shape, with this label everywhere."""
     if isinstance(value, dict):
         return dict.fromkeys(value, text)
     return int(text) if isinstance(value, int) and text.isdecimal() else text

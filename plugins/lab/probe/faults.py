@@ -1,4 +1,4 @@
-"""`judge probe --faults`: does a judge see faults that code has planted? It needs no labels."""
+"""`judge probe --faults`: does a judge notice faults planted by code? It needs no labels."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from .rewriting import VALUES
 from .tables import view_faults
 from .variants import with_lexical
 
-_REPORT = ":report:"  # in the id of an answer that is rated; see `answer_id`
+_REPORT = ":report:"  # in the id of a rated answer; see `answer_id`
 LIMIT = 30  # cases of each fault
-KIND = Kind(("faults.jsonl", CASES, UNJUDGED, MANIFEST), view_faults, "never taken as moved")
+KIND = Kind(("faults.jsonl", CASES, UNJUDGED, MANIFEST), view_faults, "not counted as changed")
 Outcome = Verdict | Unjudged
 Sides = tuple[list[Outcome], list[Outcome]]  # without the fault, and with it
 
@@ -66,14 +66,14 @@ def probing_faults(
     problems: Problems,
     options: Options | None = None,
 ) -> Probing:
-    """Plant faults in judged texts and ask about them, judge by judge, with faults and without.
+    """Plant faults in judged texts, and ask each judge about the texts with and without faults.
 
     Args:
-        source: what holds the items, see `read_judge_items`.
-        judges: names of judges of items, or YAML files of judges of one's own.
-        config: says who answers and what may be spent, as for `probing_conditions`.
+        source: the file or folder of the items, see `read_judge_items`.
+        judges: names of judges of items, or YAML files of custom judges.
+        config: models and limits, as for `probing_conditions`.
 
-    Raises: InputError as `set_judge`.
+    Raises: InputError, see `set_judge`.
     """
     options = options or Options()
     limit, seed = options.limit or LIMIT, options.seed
@@ -115,7 +115,7 @@ def probing_faults(
 
 
 async def _ask(judge: ItemJudge, cases: Sequence[Case], asking: Asking) -> list[Answered]:
-    """The outcomes of all cases, by the judge, and by the lexical judge if that is another."""
+    """The outcomes of all cases by the judge, and by the lexical judge if it is another judge."""
     own = await _outcomes(judge, cases, asking)
     theirs: Sequence[Sides | None] = [None] * len(cases)
     if (other := with_lexical(judge)) is not None:
@@ -127,7 +127,7 @@ async def _ask(judge: ItemJudge, cases: Sequence[Case], asking: Asking) -> list[
 
 
 async def _outcomes(judge: ItemJudge, cases: Sequence[Case], asking: Asking) -> list[Sides]:
-    """Of each case the outcomes of its items, unchanged (asked once for all cases) and changed."""
+    """The outcomes of each case's items: unchanged (asked once for all cases) and changed."""
     unchanged = {item.cell: item for case in cases for item in case.items}
     in_order = sorted(unchanged.values(), key=lambda item: item.line)
     asking.session.judge_set.part = "unchanged"
@@ -144,8 +144,8 @@ async def _outcomes(judge: ItemJudge, cases: Sequence[Case], asking: Asking) -> 
 
 @dataclass(frozen=True)
 class Answered:
-    """The outcomes of the items of a case, without the fault and with it; lexical: the same by
-    the lexical judge, None where it has no rule or is the judge itself."""
+    """The outcomes of a case's items, without the fault and with it; lexical: the same by the
+    lexical judge, None if it has no rule or is the judge itself."""
 
     case: Case
     before: list[Outcome]
@@ -153,7 +153,7 @@ class Answered:
     lexical: Sides | None
 
     def cells(self, *, lexical: bool = False) -> list[Cell]:
-        """Those of its items of which something is certain."""
+        """The items of the case with a certain expected outcome."""
         sides = self.lexical if lexical else (self.before, self.after)
         assert sides is not None
         rows = zip(self.case.items, self.case.must, *sides, strict=True)
@@ -169,8 +169,8 @@ class Tested:
     """The self-test of one judge.
 
     Attributes:
-        judge: what makes up the judge and its model. gains: {}: its labels have no order.
-        n_topics: of the items in which faults could be planted. answered: of each planted case.
+        judge: identity of the judge and its model. gains: label -> gain; {}: no order.
+        n_topics: topics of the items that can get faults. answered: the outcomes of each case.
     """
 
     judge: Row
@@ -198,9 +198,9 @@ class Tested:
         return fault_rows(self.form, *figures, seed=self.seed)
 
     def cases(self) -> list[Row]:
-        """Each label that had to do something: of what, in which texts, and what became of it.
+        """Each label with an expected outcome: its item, the texts, and what happened.
 
-        `as_it_must` None: not judged, or without the best label there was nothing to fall from.
+        `as_it_must` None: not judged, or the label was not the best one and cannot fall.
         """
         rows = []
         for each in self.answered:
@@ -219,7 +219,7 @@ class Tested:
         return rows
 
     def missing(self) -> list[Row]:
-        """What was not judged, and why; what many cases share unchanged is one row."""
+        """What was not judged, with the reason; an unchanged item of many cases is one row."""
         lost: dict[Any, tuple[Row, Outcome]] = {}
         for number, each in enumerate(self.answered):
             for name, outcomes in (("unchanged", each.before), (each.case.fault, each.after)):
@@ -234,26 +234,28 @@ class Tested:
 
 
 def judges_in(source: Path) -> list[str]:
-    """The judges whose judgements a results folder has, as `--judge` takes them.
+    """The names, as for `--judge`, of the judges with judgements in a results folder.
 
-    Raises: InputError for a file, which does not say it.
+    Raises: InputError for a file, which does not name its judge.
     """
     if not source.is_dir():
-        raise InputError(f"{source}: is no results folder; name the judge of its items (--judge)")
+        raise InputError(
+            f"{source}: is not a results folder; name the judge of its items (--judge)"
+        )
     config, kinds = read_folder_config(source), kinds_in(source)
     by_name = ((name, find_judge(name)) for name in reversed(item_judges()))
     of_kind = {kind.load().kind: name for name, kind in by_name if kind is not None}
     of_kind |= {kind.name: kind.judge for kind in load_kinds().values() if kind.judge}
     of_kind |= {ITEMS: str(config.items.judge)}
     if not (judges := [of_kind[kind] for kind in kinds if kind in of_kind]):
-        raise InputError(f"{source}: holds no judgements of items that can be asked again")
+        raise InputError(f"{source}: has no judgements of items that can be judged again")
     return judges
 
 
 def fault_items(
     source: Path, judge: ItemJudge, config: Config, problems: Problems
 ) -> list[ItemRow]:
-    """As `read_judge_items`; of texts that are rated only the answers, where there are any."""
+    """Read items with `read_judge_items`; of rated texts only the answers, if there are any."""
     items = read_judge_items(source, judge, config, problems)
     if judge.name == "answerability":
         reports = [item for item in items if _REPORT in item.ids.get("passage_id", "")]
@@ -262,7 +264,7 @@ def fault_items(
 
 
 def source_labels(source: Path, judge: ItemJudge, scale: Sequence[str]) -> SourceLabels:
-    """The labels that a source has for its items, if it has any."""
+    """The labels in a source for its items, if it has any."""
     best = scale[-1] if judge.is_ordered else None
     if not source.is_dir():
         try:
@@ -273,20 +275,20 @@ def source_labels(source: Path, judge: ItemJudge, scale: Sequence[str]) -> Sourc
     return SourceLabels(dict(zip(items.cells, items.labels, strict=True)), best)
 
 
-# Forms: what can be planted for a judge, what it cannot see, and what has no certain direction
+# Forms: which faults a judge can get, which it cannot see, and which have no certain effect
 
 _CONTENT_STAYS = ("duplication", "reordering", "padding")
 _IN_ANSWERS = ("negation", *VALUES, "omission", *_CONTENT_STAYS)
 _IN_SENTENCES = ("citation-swap", "negation", *VALUES, "duplication", "padding")
 _UNCITED = "answers are judged without their citations"
 _ALONE = "each sentence is judged by itself, with what it cites"
-_REMOVED = "nothing is asked; support_recall counts it, support_precision does not"
-_QUESTION = "a question does not say its answer"
+_REMOVED = "the judge is not asked; support_recall counts it, support_precision does not"
+_QUESTION = "a question does not contain its answer"
 
 _OF_ANSWERS = ("answer", "response")  # inputs that systems wrote
 _BLIND = dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED)
 
-FORMS = {  # by judge, of those that do not look for listed texts in an answer
+FORMS = {  # of judges that do not look for listed texts in an answer
     "support": Form(
         *("sentence", "passage", "target"),
         plants=_IN_SENTENCES,
@@ -306,10 +308,10 @@ FORMS = {  # by judge, of those that do not look for listed texts in an answer
 
 
 def find_form(judge: ItemJudge) -> Form | None:
-    """What can be planted for a judge; None where nothing says what it looks for in what.
+    """The form of a judge; None if it is unknown which text it looks for in which.
 
-    That of a judge of your own is its lexical rule: the best label is of items whose `look_for`
-    stands in what `in` names.
+    For a custom judge its lexical rule tells: an item has the best label if its `look_for` is in
+    the text that `in` names.
     """
     if (form := FORMS.get(judge.name)) is not None:
         return form
@@ -321,19 +323,19 @@ def find_form(judge: ItemJudge) -> Form | None:
     if rule is None:
         return None
     blind = dict.fromkeys(("omission", "reordering"), "each item is judged by itself")
-    blind["citation-removal"] = "an item without what it cites is not asked about"
+    blind["citation-removal"] = "an item without a cited passage is not judged"
     return Form(rule.look_for, rule.source, "target", plants=_IN_SENTENCES, blind=blind)
 
 
 def why_not(judge: ItemJudge) -> str:
-    """Why a judge has no form."""
+    """The reason why a judge has no form."""
     if judge.kind == RELEVANCE_KIND.name:
-        return "it judges passages, and faults are planted in what systems wrote"
-    return "nothing says what it looks for in what; for a YAML file its `lexical:` section does"
+        return "it judges passages; faults are planted in texts that systems wrote"
+    return "add a `lexical:` section to its YAML file, which names the text to look for"
 
 
 def list_not_planted(form: Form) -> dict[str, str]:
-    """The faults that are not planted for want of a direction, with the reason."""
+    """The faults that are not planted since their effect is uncertain, with the reason."""
     return {name: _QUESTION for name in FAULTS if name not in (*form.plants, *form.blind)}
 
 
@@ -342,7 +344,7 @@ def list_not_planted(form: Form) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """An item of a case: what its label had to do, and what it was and became."""
+    """An item of a case: the expected change of its label, and the label before and after."""
 
     fault: str
     topic: str
@@ -361,18 +363,18 @@ def fault_rows(
     *,
     seed: int,
 ) -> list[Row]:
-    """One row for each fault, in their order, and one of all together.
+    """One row for each fault, in their order, and one row for all together.
 
     Args:
-        planted: how many cases there are of each fault.
-        cells: of all cases; lexical: the same as the lexical judge has them; None: it has none.
-        scale: the labels, worst to best; only what had the best can be seen to fall.
-        gains: what each label is worth; a label fell if it is worth less. {}: none can.
-        seed: of the intervals.
+        planted: the number of cases of each fault.
+        cells: the items of all cases; lexical: the same by the lexical judge; None: it has no rule.
+        scale: the labels, worst to best; only an item with the best label must fall.
+        gains: label -> gain; a label fell if its gain is lower. {}: no order, so none can fall.
+        seed: seed of the intervals.
 
-    `detection`: share of the labels that had to fall and did; `false_alarms`: of those that had
-    to stay and did not. What was not judged is in neither. A row of a fault that was not planted
-    says in `blind` or `not_planted` why.
+    `detection`: share of the labels that had to fall and did. `false_alarms`: share of the labels
+    that had to stay and did not. Unjudged items are in neither. The row of a fault that was not
+    planted gives the reason in `blind` or `not_planted`.
     """
 
     def of(name: str, n: int) -> Row:
@@ -390,20 +392,22 @@ def fault_rows(
         if name in form.blind:
             row["blind"] = form.blind[name]
         elif not row["planted"]:
-            row["not_planted"] = list_not_planted(form).get(name, "nowhere certain in these texts")
+            row["not_planted"] = list_not_planted(form).get(
+                name, "no place in these texts with a certain effect"
+            )
         rows.append(row)
-    row = {"fault": ALL, "test": None, "what": "all together"}
+    row = {"fault": ALL, "test": None, "what": "all faults"}
     return [*rows, row | of(ALL, sum(planted.values()))]
 
 
 def rates(
     cells: Sequence[Cell], scale: Sequence[str], gains: Mapping[str, float], seed: int
 ) -> Row:
-    """Detection, false alarms and their difference, each with its interval by topic.
+    """Detection, false alarms and their difference, each with its interval over topics.
 
-    The difference is Youden's J ("informedness"): 1 for a judge that sees every fault and nothing
-    else, 0 for one whose labels do not depend on what they are about. The rates have bootstrap
-    intervals, J one by leaving out a topic at a time, which is wide enough where topics are few.
+    The difference is Youden's J ("informedness"): 1 for a judge that notices every fault and
+    nothing else, 0 for one whose labels do not depend on the content. The rates have bootstrap
+    intervals. J has a jackknife interval over topics, which is wide enough for few topics.
     """
     moves = [has_moved_as_expected(cell, scale, gains) for cell in cells]
     topics = [cell.topic for cell in cells]
@@ -440,7 +444,7 @@ def rates(
 def has_moved_as_expected(
     cell: Cell, scale: Sequence[str], gains: Mapping[str, float]
 ) -> bool | None:
-    """Whether it did what it had to; None: not judged, or no best label to fall from."""
+    """Whether the label changed as expected; None: not judged, or not the best label before."""
     if cell.before is None or cell.after is None:
         return None
     if cell.must == "same":
@@ -451,7 +455,7 @@ def has_moved_as_expected(
 
 
 def _difference(total: NDArray[np.float64], by_topic: NDArray[np.float64]) -> Interval:
-    """Whether it is 0 is what one wants to know, so by the interval that holds its level."""
+    """The difference, with an interval that keeps its level even near 0."""
 
     def of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
         return ratio(sums[..., 0], sums[..., 1]) - ratio(sums[..., 2], sums[..., 3])

@@ -1,4 +1,4 @@
-"""The judge without its guards against hostile text. Only for measuring what the guards cost."""
+"""The judge without its guards against prompt injection; only to measure what the guards change."""
 
 from __future__ import annotations
 
@@ -15,67 +15,67 @@ from .variants import without_evidence
 
 
 def remove_guards(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
-    """The judge without its fence, its reply schema, its quotes, and all of them.
+    """Make the judge without its fence, reply schema or quotes, and without all of them.
 
-    A guard that this judge or its model does not have is skipped; "all" needs two. A judge with a
-    prompt of its own has none of them.
+    A guard that this judge or its model lacks is skipped; "all" needs two guards. A judge with a
+    custom prompt has no guards.
     """
     if judge.own_words == "prompt":
-        return [], [Skipped(name, "a prompt of its own has none") for name in ("fence", "schema")]
+        return [], [Skipped(name, "a custom prompt has none") for name in ("fence", "schema")]
     if get_backend(judge).config.way == "decision":
-        why_not = "a decision model reads texts as fields of its state and replies only with labels"
+        why_not = "a decision model reads texts as fields and replies only with labels"
         return [], [Skipped(name, why_not) for name in ("fence", "schema")]
     conditions = [
-        Condition("fence", "inputs as plain text, neither JSON nor fenced", remove_fence(judge))
+        Condition("fence", "inputs as plain text, without JSON or a fence", remove_fence(judge))
     ]
     skipped: list[Skipped] = []
     bare = judge
     if why_not := without_schema(judge):
         skipped.append(Skipped("schema", why_not))
     elif get_backend(judge).config.reply_schema == "none":
-        skipped.append(Skipped("schema", "the judge is asked without one"))
+        skipped.append(Skipped("schema", "the judge has no reply schema"))
     else:
         bare = with_schema(judge, "none")
         conditions.append(Condition("schema", "no reply schema is sent", bare))
     if not judge.evidence:
-        skipped.append(Skipped("quotes", f"the {judge.name} judge quotes nothing"))
+        skipped.append(Skipped("quotes", f"the {judge.name} judge does not quote"))
     else:
         bare = without_evidence(bare)
         conditions.append(
-            Condition("quotes", "no quote asked for or checked", without_evidence(judge))
+            Condition("quotes", "quotes are neither requested nor checked", without_evidence(judge))
         )
     if len(conditions) > 1:
-        conditions.append(Condition("all", "without all of these", remove_fence(bare)))
+        conditions.append(Condition("all", "without all guards", remove_fence(bare)))
     return conditions, skipped
 
 
 def remove_fence(judge: ItemJudge) -> ItemJudge:
-    """A copy of the judge whose inputs stand in the message as they are."""
+    """A copy of the judge with its inputs in the message as plain text."""
     changed: ItemJudge = judge.deepcopy()
     changed.backend = _Unfenced(get_backend(judge))
     return changed
 
 
 class PlainPrompt(Prompt):
-    """A prompt with its inputs as plain text: no JSON, no fence, no word that they are data."""
+    """A prompt with its inputs as plain text: no JSON, no fence, no note that they are data."""
 
     def __init__(self, guarded: Prompt) -> None:
         self.__dict__.update(vars(guarded))
         self.fixed = [{**message, "content": _plain(message)} for message in guarded.fixed]
 
     def user(self, inputs: Mapping[str, Any]) -> str:
-        """The last message: each input under its name, in the signature's order."""
+        """The last message: each input under its name, in the order of the signature."""
         return as_text({name: inputs[name] for name in self.input_names})
 
 
 def as_text(inputs: Mapping[str, Any]) -> str:
-    """Inputs as people would paste them.
+    """Format inputs as a person would paste them.
 
     >>> as_text({"question": "why?", "nuggets": {"1": "so", "2": "thus"}})
     'question:\\nwhy?\\n\\nnuggets:\\n1: so\\n2: thus'
     """
     text = "\n\n".join(f"{name}:\n{_lines(value)}" for name, value in inputs.items())
-    return text.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be sent
+    return text.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be encoded
 
 
 def _lines(value: Any) -> str:
@@ -86,13 +86,13 @@ def _lines(value: Any) -> str:
 
 def _plain(message: Mapping[str, str]) -> str:
     content = message["content"]
-    if message["role"] == "user":  # of a worked example
+    if message["role"] == "user":  # the reply of a demonstration
         return as_text(read_message_data(content))
     return content.replace(f"{BINDING}\n", "").replace(WARNING, "Inputs:")
 
 
 class _Unfenced:
-    """Asks another backend, with plain prompts."""
+    """A backend that asks another backend with plain prompts."""
 
     def __init__(self, guarded: Backend) -> None:
         self._guarded = guarded

@@ -1,4 +1,4 @@
-"""`judge probe --injection`: texts that talk to the judge, planted in honest items."""
+"""`judge probe --injection`: plant prompt injections in honest items."""
 
 from __future__ import annotations
 
@@ -55,24 +55,25 @@ from .probing import (
 from .tables import view_injection
 from .variants import with_lexical
 
-CALLS = 30  # of honest items, by default: as many items as these calls hold
+CALLS = 30  # default number of calls with honest items
 PLANTED = "planted"
 KIND = Kind(
-    ("injection.jsonl", CASES, UNJUDGED, LABELS, MANIFEST), view_injection, "neither flips nor not"
+    ("injection.jsonl", CASES, UNJUDGED, LABELS, MANIFEST),
+    view_injection,
+    "neither flipped nor unflipped",
 )
 
 
 @dataclass(frozen=True)
 class Planted:
-    """One payload in one call: the items of the call, one of their inputs changed.
+    """One payload in one call: the items of the call with one input changed.
 
     Attributes:
-        filled: the payload as it is planted. text: the text with it.
-        name: the input that it stands in.
-        items: of the call with the payload. before: as they were.
-        target: the position in the call of the item it was meant for. An input that the items share
-            is the same text in all of them, one that is listed is that of the target alone.
-        is_shared: which of these it is.
+        filled: the payload as it is planted. text: the text that contains it.
+        name: the name of the changed input.
+        items: the items of the call with the payload. before: the items without it.
+        target: the position in the call of the item that the payload is for.
+        is_shared: whether all items of the call share the input; else it belongs to the target.
     """
 
     payload: Payload
@@ -91,7 +92,7 @@ class Planted:
 
 
 class Sides(NamedTuple):
-    """A label without the payload and with it; None: not judged."""
+    """The label without the payload and with it; None: not judged."""
 
     before: str | None
     after: str | None
@@ -99,12 +100,12 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """An item that a payload stands in, and whose label was another than the payload asks for.
+    """An item with a payload, whose label differed from the label that the payload asks for.
 
     Attributes:
-        item: without the payload. before: its label. asked: the label asked for.
-        outcome: with the payload.
-        lexical: what the lexical judge has; None: there is none beside this judge.
+        item: the item without the payload. before: its label. asked: the label asked for.
+        outcome: the outcome with the payload.
+        lexical: the labels of the lexical judge; None: it has no rule, or is this judge.
     """
 
     case: Planted
@@ -121,13 +122,13 @@ class Cell:
 
     @property
     def ids(self) -> Row:
-        """What names it in files."""
+        """Its ids in files."""
         payload = self.case.payload
         return {"payload": payload.id, "kind": payload.kind, "place": self.case.name,
                 **self.item.ids}  # fmt: skip
 
     def row(self) -> Row:
-        """It with its payload, the text it stands in, and both labels."""
+        """Its row in files: the payload, the text that contains it, and both labels."""
         after = self.sides.after
         row = self.ids | {"asks": self.asked, "label_before": self.before}
         row |= {"label_after": after, "flipped": None if after is None else after == self.asked}
@@ -143,10 +144,10 @@ def probing_injection(
     problems: Problems,
     options: Options | None = None,
 ) -> Probing:
-    """Judge honest items as they are, with payloads planted, and without the judge's guards.
+    """Judge honest items unchanged, with payloads, and without the judge's guards.
 
-    One part after the other, so that what each took is known. Which cells payloads go into
-    depends on the labels; how many calls that are hardly does.
+    The parts run one after the other, so that the cost of each is known. The items that get
+    payloads depend on the labels; the number of calls hardly does.
 
     Args:
         source, judges, config: as for `probing_conditions`.
@@ -159,7 +160,7 @@ def probing_injection(
     async def work(asking: Asking) -> ProbeResult:
         judge = asking.item_judge()
         items = _draw(source, judge, asking, options)
-        base = await asking.ask(BASE, "as the judge is", judge, items) or []
+        base = await asking.ask(BASE, "the judge unchanged", judge, items) or []
         outcomes: dict[str, list[Outcome]] = {BASE: base}
         corpus = read_payloads()
         cases = plant(judge, items, base, corpus, options.repeats, seed)
@@ -204,14 +205,14 @@ def probing_injection(
 
 
 def _draw(source: Path, judge: ItemJudge, asking: Asking, options: Options) -> list[ItemRow]:
-    """A sample of the items in whose texts nothing addresses a judge already."""
+    """Draw a sample of the items whose texts contain nothing like an instruction."""
     every = read_judge_items(source, judge, asking.config, asking.problems)
     honest = honest_items(every)
     if n_other := len(every) - len(honest):
-        what = f"{n_other} of {len(every)} items hold what looks like an instruction already"
+        what = f"{n_other} of {len(every)} items already contain text like an instruction"
         asking.problems.skip(source, 0, "not_honest", what)
     if not honest:
-        raise InputError(f"{source}: all items hold what looks like an instruction already")
+        raise InputError(f"{source}: all items already contain text like an instruction")
     return sample_items(honest, judge, options.limit or CALLS * judge.window, options.seed)
 
 
@@ -226,13 +227,13 @@ def plant(
     repeats: int,
     seed: int,
 ) -> list[Planted]:
-    """Each payload in at most `repeats` calls, its inputs in turn, over all topics.
+    """Plant each payload in at most `repeats` calls, alternating inputs, over all topics.
 
-    A payload goes only into items that were judged and have another label than it asks for. They
-    take turns in one order, topic by topic, so that all are used about equally often.
+    A payload goes only into judged items whose label differs from the one it asks for. Items take
+    turns, topic by topic, so that each is used about equally often.
 
     Args:
-        outcomes: of each item, without a payload.
+        outcomes: the outcome of each item without a payload.
     """
     call_of = {index: group for group in calls(judge, items) for index in group}
     candidates: dict[str, list[int]] = {}
@@ -244,7 +245,7 @@ def plant(
         ], seed)  # fmt: skip
     queues = {asks: cycle(of) for asks, of in candidates.items()}
     cases: list[Planted] = []
-    turns: dict[tuple[str, ...], int] = {}  # of the inputs, by the inputs there are
+    turns: dict[tuple[str, ...], int] = {}  # turns of the inputs, by the inputs of a judge
     for payload in corpus:
         if not (names := fields_for(judge, payload)):
             continue
@@ -257,7 +258,7 @@ def plant(
 
 
 def label_named(judge: ItemJudge, asks: str) -> str:
-    """The label that a payload asks for, as the judge's verdicts have it."""
+    """The label that a payload asks for, in the form of the judge's verdicts."""
     return get_scale(judge)[-1 if asks == "best" else 0]
 
 
@@ -281,7 +282,7 @@ def _plant(
 async def _outcomes(
     judge: ItemJudge, cases: Sequence[Planted], concurrency: int
 ) -> list[list[Outcome]]:
-    """The outcomes of the items of each case, one call each."""
+    """The outcomes of the items of each case; one call per case."""
     items = [item for case in cases for item in case.items]
     numbers = iter(range(len(items)))
     together = [[next(numbers) for _ in case.items] for case in cases]
@@ -296,7 +297,7 @@ async def _cells(
     cases: Sequence[Planted],
     planted: Sequence[Sequence[Outcome]],
 ) -> list[Cell]:
-    """The cells of all cases, with what the lexical judge has of them where it is another."""
+    """The cells of all cases, with the labels of the lexical judge if it is another judge."""
     labels = {item.cell: get_label(outcome) for item, outcome in zip(items, base, strict=True)}
     theirs: Sequence[list[Sides] | None] = [None] * len(cases)
     if (other := with_lexical(judge)) is not None:
@@ -329,12 +330,12 @@ def injection_rows(
     *,
     is_ordered: bool = True,
 ) -> list[Row]:
-    """Rows of all cells, by kind, input, language and payload; controls only as a kind.
+    """Rows for all cells, and by kind, input, language and payload; controls only as a kind.
 
     Args:
-        kinds: of payloads, those without a cell included.
-        scale: the labels, worst to best. seed: of the intervals.
-        is_ordered: whether the labels have an order; if not, nothing is `nearer`.
+        kinds: the kinds of payloads, also those without a cell.
+        scale: the labels, worst to best. seed: seed of the intervals.
+        is_ordered: whether the labels have an order; if not, no label can move nearer.
     """
     keys: dict[str, Callable[[Cell], str]] = {
         "kind": lambda cell: cell.case.payload.kind,
@@ -358,12 +359,12 @@ def injection_rows(
 
 
 def rates(cells: Sequence[Cell], scale: Sequence[str], seed: int, is_ordered: bool) -> Row:
-    """How many cells there are, were lost and flipped, with intervals by topic.
+    """Count cells, failed judgements and flips, with intervals over topics.
 
-    `flip`: share of the judged cells whose label became the one asked for; `nearer`: of those
-    whose label moved towards it, flips included; `noted`: of all cells, those whose text is listed
-    as `instruction_like`. `lexical`: the same of the lexical judge, in those of the cells where its
-    own label was another.
+    `flip`: share of the judged cells whose label became the one asked for. `nearer`: share whose
+    label moved towards it, flips included. `noted`: share of all cells whose text is listed as
+    `instruction_like`. `lexical`: the same for the lexical judge, on cells where its label differed
+    from the one asked for.
     """
 
     def measure_moves(sides: Sequence[tuple[Cell, Sides]]) -> Row:
@@ -392,7 +393,7 @@ def rates(cells: Sequence[Cell], scale: Sequence[str], seed: int, is_ordered: bo
 
 
 def _moves(asked: str, sides: Sides, scale: Sequence[str]) -> list[float]:
-    """Flipped, moved towards what is asked for, judged."""
+    """Count labels that flipped, that moved towards the label asked for, and that were judged."""
     if sides.before is None or sides.after is None:
         return [0.0, 0.0, 0.0]
     before, after, wanted = (scale.index(label) for label in (sides.before, sides.after, asked))
@@ -408,14 +409,14 @@ def guard_row(
     gains: Mapping[str, float] | None,
     seed: int,
 ) -> Row:
-    """What a guard moves on honest items: their labels with it, against those without it.
+    """Compare the labels of honest items with a guard and without it.
 
-    `best`, `gain` and `score` are the guarded figure minus the bare one; a score is there where
-    both sides have one. What one side did not judge is compared with nothing.
+    `best`, `gain` and `score` are the guarded value minus the bare one; `score` needs scores from
+    both. Items that one side did not judge are left out.
 
     Args:
-        guarded: outcomes of the judge as it is. bare: of the judge without the guard.
-        gains: None for labels without an order.
+        guarded: outcomes of the judge. bare: outcomes of the judge without the guard.
+        gains: label -> gain; None for labels without an order.
     """
     topics = get_topics(items)
     runs = [item.ids["run_id"] for item in items] if "run_id" in items[0].ids else None

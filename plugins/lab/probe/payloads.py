@@ -1,4 +1,4 @@
-"""Texts that try to decide a label, and where they go."""
+"""The injected texts that try to decide a label, and where to plant them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ....programs.inputs import looks_like_an_instruction
 from ....records.labels import ItemRow
 from ....records.rows import Row
 
-CONTROL = "control"  # the kind that asks for nothing: harmless remarks
-CUT = "¶"  # where the text of a payload is split over sentences
+CONTROL = "control"  # the kind of harmless remarks, which ask for no label
+CUT = "¶"  # splits the text of a payload over several sentences
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 TextKind = Literal["passage", "answer", "nugget", "question", "sentence"]
-TEXT_KINDS: dict[str, TextKind] = {  # of inputs by their names
+TEXT_KINDS: dict[str, TextKind] = {  # the kind of text of an input, by its name
     "passage": "passage",
     "context": "passage",
     "source": "passage",
@@ -36,19 +36,20 @@ TEXT_KINDS: dict[str, TextKind] = {  # of inputs by their names
 
 
 class Payload(Row):
-    """A text that is planted, as payloads.jsonl has it.
+    """A row of payloads.jsonl: a text to plant.
 
     Attributes:
-        language: of ISO 639-1; "none": of no language.
-        asks: for the best or the worst label of the scale; a control asks for neither, and is
-            counted as one that asks for the best.
-        how: put behind the text, before it, over its sentences (cut at `CUT`), or in its place.
-        places: the kinds of text it goes into. What stands in for a text, or asks for the worst
-            label, goes only into what others are looked for in: elsewhere an honest label may
-            follow from it.
+        language: ISO 639-1 code; "none": no language.
+        asks: whether it asks for the best or the worst label of the scale. A control asks for no
+            label, and is counted like one that asks for the best.
+        how: where it goes: after the text, before it, between its sentences (split at `CUT`), or in
+            its place.
+        places: the kinds of text it goes into. A payload that replaces a text, or asks for the
+            worst label, goes only into texts that are searched (answers, passages): elsewhere an
+            honest judge may give the label that it asks for.
         text: $label is the label asked for, $field the reply's field of labels, $reply a whole
-            reply with that label, $quoted the same as a JSON string.
-        times: how often the text is repeated; then: what stands once behind that.
+            reply with that label, $quoted the same reply as a JSON string.
+        times: how often the text is repeated. then: text that follows once.
     """
 
     id: str
@@ -62,12 +63,12 @@ class Payload(Row):
     then: str = ""
 
     def fill(self, field: str, label: str, reply: str) -> str:
-        """The payload for a judge whose reply has this field, and would be this for the label."""
+        """Fill in the payload for a judge, given its reply's field and a reply with the label."""
         values = {"label": label, "field": field, "reply": reply, "quoted": json.dumps(reply)}
         return Template(self.text * self.times + self.then).substitute(values)
 
     def plant(self, filled: str, text: str) -> str:
-        """A text with the payload, filled in as `filled`.
+        """Put the payload, filled in as `filled`, into a text.
 
         >>> payload = read_payloads()[0].model_copy(update={"how": "split"})
         >>> payload.plant("one¶two¶three", "It rains. It pours.")
@@ -84,17 +85,17 @@ class Payload(Row):
 
 
 def read_payloads() -> list[Payload]:
-    """All payloads, controls included, in the order of their file."""
+    """Read all payloads, with controls, in the order of their file."""
     lines = Path(__file__).with_name("payloads.jsonl").read_bytes().splitlines()
     return [Payload.model_validate(orjson.loads(line)) for line in lines]
 
 
 def fields_for(judge: ItemJudge, payload: Payload) -> list[str]:
-    """The inputs of a judge into which a payload goes; one of another name is a sentence."""
+    """The inputs of a judge into which a payload goes; inputs of unknown name are sentences."""
     known = TEXT_KINDS if judge.source is None else {judge.source: "passage", **TEXT_KINDS}
     return [name for name in judge.inputs if known.get(name, "sentence") in payload.places]
 
 
 def honest_items(items: Iterable[ItemRow]) -> list[ItemRow]:
-    """The items in whose texts nothing looks like an instruction already."""
+    """The items whose texts contain nothing like an instruction."""
     return [item for item in items if not any(map(looks_like_an_instruction, item.inputs.values()))]

@@ -1,4 +1,4 @@
-"""Plants faults in judged texts: in whole answers, and in sentences with what they cite."""
+"""Plant faults in judged texts: in whole answers, and in sentences with their citations."""
 
 from __future__ import annotations
 
@@ -33,56 +33,55 @@ from .rewriting import (
     values_in,
 )
 
-MIN_ALONE = 2  # content words of what one sentence alone holds, without those of the question
-MAX_ELSEWHERE = 0.5  # share of them in all other sentences
-MIN_BESIDE = 0.5  # share of the other content words of a target that stand beside its value
+MIN_ALONE = 2  # content words, not in the question, of a target that only one sentence states
+MAX_ELSEWHERE = 0.5  # largest share of them in all other sentences
+MIN_BESIDE = 0.5  # share of a target's other content words that appear next to its value
 MIN_REPEATED = 4  # words of a sentence that is repeated
 PADDING = (
     "That covers the question as it was put. There is no more to add at this point. "
     "Thank you for reading to the end. More can be said another time."
 )
 MIN_WORDS = 5  # content words of a sentence whose citation is swapped
-MAX_SHARED = 0.25  # share of them that the other passage may have
+MAX_SHARED = 0.25  # largest share of them in the other passage
 MAX_REPEATED = 60  # words of a sentence that is repeated
 OPENERS = ("To put it simply, ", "All in all, ", "As it happens, ")
 
-Must = Literal["down", "same"]  # what an honest judge's label has to do
+Must = Literal["down", "same"]  # how the label of an honest judge must change
 
 
 class Fault(NamedTuple):
-    """A kind of fault. `test`: "directional" or "invariance", as CheckList names them."""
+    """A kind of fault. `test`: "directional" or "invariance", as in CheckList."""
 
     test: Literal["directional", "invariance"]
     what: str
 
 
-# In the order in which they are shown. Source of the two tests: arXiv:2005.04118 (CheckList);
-# of perturbing answers to find blind spots of judges: arXiv:2406.13439 (FBI).
+# In the order of the tables. Sources: arXiv:2005.04118 (CheckList) for the two kinds of test,
+# arXiv:2406.13439 (FBI) for perturbing answers to find blind spots of judges.
 FAULTS: dict[str, Fault] = {
     "citation-swap": Fault("directional", "another passage of the topic is cited"),
     "negation": Fault("directional", "a sentence is negated"),
-    "number": Fault("directional", "a number is another"),
-    "date": Fault("directional", "a year, month or weekday is another"),
-    "name": Fault("directional", "a name is another"),
-    "omission": Fault("directional", "the one sentence that states it is dropped"),
-    "duplication": Fault("invariance", "a sentence is said twice"),
-    "reordering": Fault("invariance", "the sentences have another order"),
-    "citation-removal": Fault("directional", "the citation is taken away"),
-    "padding": Fault("invariance", "words that say nothing are added"),
+    "number": Fault("directional", "a number is changed"),
+    "date": Fault("directional", "a year, month or weekday is changed"),
+    "name": Fault("directional", "a name is changed"),
+    "omission": Fault("directional", "the only sentence that states it is removed"),
+    "duplication": Fault("invariance", "a sentence is repeated"),
+    "reordering": Fault("invariance", "the sentences are reordered"),
+    "citation-removal": Fault("directional", "the citation is removed"),
+    "padding": Fault("invariance", "filler sentences are added"),
 }
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a judge reads, as far as faults are planted in it.
+    """The inputs of a judge that can get faults.
 
     Attributes:
-        target: the input that is looked for. source: the one in which it is looked for.
-        wrote: which of them systems wrote, and faults are planted in.
-        blind: faults that leave what the judge is asked as it is, each with the reason; the
-            others of `FAULTS` are planted, if `plants` has them.
-        plants: faults whose direction is certain for this judge.
-        needed: what of the target has to stand in the source.
+        target: the input that is looked for. source: the input in which it is looked for.
+        wrote: which of the two a system wrote; faults are planted in it.
+        blind: fault -> reason, for faults that do not change the judge's input.
+        plants: faults with a certain effect on this judge.
+        needed: function from a target to the text that the source must contain.
     """
 
     target: str
@@ -95,11 +94,11 @@ class Form:
 
 @dataclass(frozen=True)
 class Case:
-    """One planted fault: the items of one call with one of their inputs changed.
+    """One planted fault: the items of one call with one input changed.
 
     Attributes:
-        items: as they were judged. must: of each of them; None: nothing is certain.
-        changed: the input that differs. text: what it now is. also: what changes with it.
+        items: the items as judged. must: the expected change of each; None: uncertain.
+        changed: the name of the changed input. text: its new text. also: other inputs that change.
         before, after: the sentences that the fault changed.
     """
 
@@ -113,7 +112,7 @@ class Case:
     also: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def rows(self, number: int) -> list[ItemRow]:
-        """Its items with the fault; their id `fault`, a number, keeps each case a call."""
+        """The items with the fault. The number in their id `fault` keeps each case one call."""
         return [
             item.model_copy(
                 update={
@@ -127,22 +126,22 @@ class Case:
 
 @dataclass(frozen=True)
 class SourceLabels:
-    """The labels of the items before anything is asked.
+    """The labels of the items that the source already has.
 
     Attributes:
-        labels: those of the source, by cell; None in it: not judged. Empty: it has no labels.
-        best: the label from which alone a fall is certain; None: the labels have no order.
+        labels: cell -> label; None: not judged. Empty: the source has no labels.
+        best: the best label, the only one that certainly falls; None: the labels have no order.
     """
 
     labels: Mapping[Cell, str | None] = field(repr=False)
     best: str | None
 
     def is_judged(self, item: ItemRow) -> bool:
-        """Whether it has a label, or the source has none for any."""
+        """Whether an item has a label; also True if the source has no labels."""
         return not self.labels or self.labels.get(item.cell) is not None
 
     def may_fall(self, item: ItemRow) -> bool:
-        """Whether its label, where one is known, is the best."""
+        """Whether an item's label is the best one; also True if it is unknown."""
         if self.best is None:
             return False
         return not self.labels or self.labels.get(item.cell) == self.best
@@ -156,14 +155,13 @@ def plant(
     limit: int,
     seed: int,
 ) -> list[Case]:
-    """At most `limit` cases of each fault that the form plants, fault by fault.
+    """Plant at most `limit` cases of each fault of the form, fault by fault.
 
-    Topics take turns, each giving one in random order; all faults take the same order, so that
-    they fall on the same answers as far as they can, and share what these cost unchanged. No
-    changed text is asked about twice.
+    Topics take turns in random order. The order is the same for all faults, so that they share
+    answers, and the calls for unchanged answers. No changed text is judged twice.
 
     Args:
-        items: as they were judged, so that those of a call are those of the run's.
+        items: the items as judged, so that calls have the same items as in the run.
     """
     texts = [item.inputs[name] for item in items for name in (form.target, form.source)]
     vocabulary = Vocabulary.of(texts)
@@ -190,7 +188,7 @@ def plant(
 
 
 def collect_titles(form: Form, items: Iterable[ItemRow]) -> dict[str, dict[str, str]]:
-    """The titles of what is cited, by topic and text."""
+    """The titles of cited passages, by topic and text."""
     titles: dict[str, dict[str, str]] = {}
     for item in items:
         of_topic = titles.setdefault(get_topic(item), {})
@@ -199,7 +197,7 @@ def collect_titles(form: Form, items: Iterable[ItemRow]) -> dict[str, dict[str, 
 
 
 def _key(case: Case) -> tuple[str, ...]:
-    """All that the judge is given."""
+    """Everything that the judge gets about an item."""
     inputs = (item.inputs | {case.changed: case.text} for item in case.items)
     return tuple(text for of_item in inputs for text in of_item.values())
 
@@ -209,12 +207,12 @@ def _key(case: Case) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class JudgedAnswer:
-    """The items of one call, and the answer that they have in common, in which faults are planted.
+    """The items of one call, and their common answer, which gets the faults.
 
-    Which label has to fall is said of targets that one sentence alone holds: it has all of their
-    content words, two or more of which the question has not, and all others together have at most
-    half of these. Which has to stay, of targets that share no content word with what is changed; of
-    any, where nothing is taken away.
+    A label must fall if only one sentence states its target: this sentence has all content words of
+    the target, at least two of them are not in the question, and all other sentences together have
+    at most half of these. A label must stay if its target shares no content word with the changed
+    text, or if nothing is removed.
     """
 
     form: Form
@@ -264,7 +262,7 @@ class JudgedAnswer:
         return _Change(must, self.parts.with_sentence(index, after), before, after)
 
     def _opposite(self, sentence: str) -> str | None:
-        """Of one clause its verb is negated, of several the whole is denied."""
+        """Negate the verb of a sentence with one clause, or deny a sentence with several."""
         negation = negate(sentence) if is_one_clause(sentence) else None
         return negation or deny(sentence, self.vocabulary.lower)
 
@@ -314,14 +312,14 @@ class JudgedAnswer:
         return _Change(self._same(PADDING), text, "", PADDING)
 
     def _draw(self, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
-        """A sentence that alone holds a target whose label may fall."""
+        """Draw a sentence that alone states a target whose label may fall."""
         candidates = {
             index for item in self.items if (index := self._falls(item, is_certain)) is not None
         }
         return sorted(candidates)[int(self.rng.integers(len(candidates)))] if candidates else None
 
     def _falls(self, item: ItemRow, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
-        """The sentence without which an item's label certainly falls."""
+        """The sentence whose removal certainly lowers an item's label."""
         index = self._holder(item) if self.labels.may_fall(item) else None
         return index if index is not None and is_certain(item, index) else None
 
@@ -332,7 +330,7 @@ class JudgedAnswer:
         return ["down" if self._falls(item, is_certain) == index else one for item, one in same]
 
     def _same(self, touched: str = "") -> list[Must | None]:
-        """Of each item, whether its label has to stay where this text alone is changed."""
+        """For each item, whether its label must stay if only this text is changed."""
         words = content_words(touched)
         are_apart = (not content_words(self._target(item)) & words for item in self.items)
         return [
@@ -341,7 +339,7 @@ class JudgedAnswer:
         ]
 
     def _holder(self, item: ItemRow) -> int | None:
-        """The one sentence that holds all of a target, where the others hold little of it."""
+        """The only sentence that states a target; the others contain little of it."""
         needed = content_words(self._target(item))
         new_words = needed - content_words(item.inputs.get("question", ""))
         holders = [i for i, s in enumerate(self.parts.sentences) if needed <= content_words(s)]
@@ -352,7 +350,7 @@ class JudgedAnswer:
         return holders[0] if elsewhere <= MAX_ELSEWHERE else None
 
     def _states(self, item: ItemRow, value: Value) -> bool:
-        """Whether the text has the value in this form alone, beside what the target says of it."""
+        """Whether the text has the value only in this form, next to the target's other words."""
         if has_other_form(value, self.parts.text):
             return False
         others = content_words(self._target(item)) - content_words(value.text)
@@ -365,7 +363,7 @@ class JudgedAnswer:
 
 
 class _Change(NamedTuple):
-    """What each label must do, the changed text, and the sentences before and after."""
+    """The expected change of each label, the changed text, and the sentences before and after."""
 
     must: list[Must | None]
     text: str
@@ -373,12 +371,12 @@ class _Change(NamedTuple):
     after: str
 
 
-# In sentences and what they cite
+# In sentences and their citations
 
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """A sentence that is judged by itself with what it cites; `titles` of all that is cited."""
+    """A sentence that is judged alone with its citation; `titles`: titles of all cited passages."""
 
     form: Form
     labels: SourceLabels
@@ -388,7 +386,7 @@ class JudgedCitation:
     titles: Mapping[str, Mapping[str, str]]
 
     def plant_fault(self, fault: str) -> Case | None:
-        """The item of a call with this fault in it; None where it is not certain."""
+        """The item of a call with this fault; None if its effect is uncertain."""
         [item] = self.items
         target, source = item.inputs[self.form.target], item.inputs[self.form.source]
         if fault in ("duplication", "padding"):
@@ -413,7 +411,7 @@ class JudgedCitation:
         return Case(fault, self.items, ["down"], self.form.target, changed, target, changed)
 
     def _other_passage(self, item: ItemRow) -> str | None:
-        """A passage of the topic with at most a quarter of the sentence's content words."""
+        """Another passage of the topic with at most a quarter of the sentence's content words."""
         needed = content_words(item.inputs[self.form.target])
         if len(needed) < MIN_WORDS or not get_topic(item):
             return None
@@ -426,7 +424,7 @@ class JudgedCitation:
         return free[int(self.rng.integers(len(free)))] if free else None
 
     def _with_value(self, kind: str, target: str, source: str) -> str | None:
-        """The sentence with one value that the passage has changed to one that it has not."""
+        """The sentence with one value of the passage replaced by a value that the passage lacks."""
         candidates = [
             value
             for value in values_in(target, self.vocabulary)
@@ -441,13 +439,13 @@ class JudgedCitation:
         return target[: value.start] + new + target[value.start + len(value.text) :]
 
     def _opposite(self, target: str) -> str | None:
-        """Its verb is negated, or else the whole is denied."""
+        """Negate the verb of the sentence, or deny the whole sentence."""
         if len(sentences(target)) != 1:
             return None
         return negate(target) or deny(target, self.vocabulary.lower)
 
     def _pad(self, target: str) -> str | None:
-        """The sentence behind words that say nothing, one that begins as statements do."""
+        """Put an opening phrase without content before a sentence that is a statement."""
         first = target.split(maxsplit=1)[0]
         if not first.isalpha() or not target.endswith((".", "!")):
             return None

@@ -1,4 +1,4 @@
-"""What every kind of probe does alike: options, the run or its plan, the result and its files."""
+"""The parts that all probes share: options, the run or its plan, the result and its files."""
 
 from __future__ import annotations
 
@@ -34,25 +34,24 @@ from ....records.writing import own_folder, remove, write_file
 from ....views.table import View
 
 REPEATS = 3
-BASE = "base"  # the judge as it is
-ALL = "all"  # a row of all together
+BASE = "base"  # the unchanged judge
+ALL = "all"  # the row of the total
 UNJUDGED, LABELS, CASES = "unjudged.jsonl", "labels", "cases.jsonl"
 
 Report = Callable[[str], None]
-Outcome = Verdict | Unjudged | None  # None: not asked about
+Outcome = Verdict | Unjudged | None  # None: not asked
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is probed: with how much, drawn and put in order by which seed.
+    """The options of a probe; the seed decides samples and orders.
 
     Attributes:
-        limit: items, or cases of each fault, at most; None: as many as the kind of probe takes.
-        repeats: seeded orders of items and of labels, and replicates; or calls that each payload
-            is planted in.
-        fields: names of the items' fields, where they are called otherwise.
-        kinds: of conditions; None: all.
+        limit: most items, or most cases of each fault; None: the default of the probe.
+        repeats: number of item orders, label orders and replicates; or of calls per payload.
+        fields: our name of a field -> the name in the file.
+        kinds: kinds of conditions; None: all.
     """
 
     limit: int | None = None
@@ -63,7 +62,7 @@ class Options:
 
 
 class Skipped(NamedTuple):
-    """A condition, a guard or a judge that cannot be probed here."""
+    """A condition, a guard or a judge that cannot be probed, with the reason."""
 
     name: str
     reason: str
@@ -71,18 +70,18 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeResult:
-    """What a probe of any kind found, and what is written.
+    """The result of a probe of any kind.
 
     Attributes:
-        rows: all of them, for their file and for machines.
-        about: what was asked for and of whom, for the manifest.
-        items: those that were judged. outcomes: of each of them, by condition, for `LABELS`.
-        cases: what was planted, and what became of it, for `CASES`.
-        unjudged: what was not judged, for `UNJUDGED`. n_counted: how much of it would count;
-            None: all.
-        found: what the rows are counted from, by kind of probe.
-        spent: what was asked of the model this time, by part of the work.
-        limit_reached: the limit on spending that ended the asking, or "".
+        rows: all rows, for the file and JSON.
+        about: options and models, for the manifest.
+        items: the judged items. outcomes: condition -> the outcome of each item, for `LABELS`.
+        cases: the planted texts and their results, for `CASES`.
+        unjudged: failed judgements, for `UNJUDGED`. n_counted: how many of them are needed; None:
+            all.
+        found: the data from which the rows are counted, by kind of probe.
+        spent: usage of the model this time, by part of the work.
+        limit_reached: the limit on spending that stopped the probe, or "".
     """
 
     rows: Sequence[Row] = ()
@@ -99,7 +98,7 @@ class ProbeResult:
 
     @property
     def n_unjudged(self) -> int:
-        """Labels that did not arrive, of what would count."""
+        """The number of failed judgements that are needed."""
         return len(self.unjudged) if self.n_counted is None else self.n_counted
 
     def of(self, field: str, *values: Any) -> list[Row]:
@@ -111,9 +110,9 @@ class Kind(NamedTuple):
     """A kind of probe, as the command and its folder show it.
 
     Attributes:
-        names: of all that is written into a folder, the file of its rows first.
-        view: its tables; takes whether all of them are wanted.
-        missing: what is reported of labels that did not arrive.
+        names: names of the files in its folder, the file of its rows first.
+        view: makes its tables; the argument says whether to show all.
+        missing: how failed judgements are counted, for a note.
     """
 
     names: tuple[str, ...]
@@ -123,9 +122,9 @@ class Kind(NamedTuple):
 
 @dataclass
 class Asking:
-    """A session, and what was asked in each part of the work.
+    """A session, and the usage of each part of the work.
 
-    `costs`: estimates of the parts, in their order; None: this is the plan that makes them.
+    `costs`: estimates of the parts, in order; None: this is the dry run that makes them.
     """
 
     session: Session
@@ -137,12 +136,12 @@ class Asking:
 
     @property
     def config(self) -> Config:
-        """That of the session."""
+        """The config of the session."""
         return self.session.config
 
     @contextmanager
     def part(self, name: str, what: str = "") -> Iterator[None]:
-        """A part of the work, which is reported before it begins."""
+        """A part of the work; it is reported before it starts."""
         self.report(f"{name}: {what}" if what else name)
         self.session.judge_set.part = name
         before = replace(self.session.budget.usage)
@@ -150,14 +149,14 @@ class Asking:
         self.spent[name] = self.session.budget.usage.since(before)
 
     def item_judge(self) -> ItemJudge:
-        """The judge of items of the config. Raises: InputError for one that asks others."""
+        """The item judge of the config. Raises: InputError for a judge that asks several judges."""
         own = self.session.judge_set.item_judge(str(self.config.items.judge))
         if not own.predictor:
-            raise InputError(f"{own.name}: asks several judges, wanted one; probe each by itself")
+            raise InputError(f"{own.name}: asks several judges; probe each of them separately")
         return own
 
     async def outcomes(self, judge: ItemJudge, items: Sequence[ItemRow]) -> list[Any]:
-        """What a judge says of these items."""
+        """The judge's outcomes for these items."""
         judged = await judge_items(judge, items, concurrency=self.config.run.concurrency)
         return [outcome for outcome, _ in judged]
 
@@ -169,10 +168,12 @@ class Asking:
         items: Sequence[ItemRow],
         refusable: str | None = None,
     ) -> list[Any] | None:
-        """A part of the work that asks about items.
+        """Ask about items, as a part of the work.
 
         Args:
-            refusable: skip it by this name if the endpoint cannot be asked so. Returns: None then.
+            refusable: a name; if the endpoint rejects the request, skip this part by that name.
+
+        Returns: the outcomes, or None if the part was skipped.
         """
         try:
             with self.part(part, what):
@@ -184,19 +185,19 @@ class Asking:
             return None
 
     def result(self, **found: Any) -> ProbeResult:
-        """The result, with what it took."""
+        """The result, with its cost."""
         spent, reached = self.spent, self.session.budget.reached
         return ProbeResult(skipped=self.skipped, spent=spent, limit_reached=reached, **found)
 
 
 @dataclass(frozen=True)
 class Probing:
-    """A probe that is ready to ask.
+    """A probe that is ready to run.
 
     Attributes:
-        judges: that are asked, by their sections of the config. work: all of it.
-        problems: get what is wrong with the items.
-        has_costs: whether its result has what its parts would cost.
+        judges: the names of the judges' sections in the config. work: runs the probe.
+        problems: collects problems of the items.
+        has_costs: whether the result has the estimated cost of each part.
     """
 
     kind: Kind
@@ -207,13 +208,13 @@ class Probing:
     has_costs: bool = False
 
     def ask(self, report: Report = lambda line: None) -> ProbeResult:
-        """Do it.
+        """Run the probe.
 
         Args:
-            report: gets a line on each part before it is asked.
+            report: is called with a line about each part before it starts.
 
         Raises: InputError for a source without items, or a limit in dollars without a price;
-            EndpointUnusable when the judge as it is cannot be asked.
+            EndpointUnusable if the unchanged judge cannot be asked.
         """
         if not self.has_costs:
             return self._finish(self.config, report, ())
@@ -222,7 +223,7 @@ class Probing:
         return self._finish(self.config, report, costs)
 
     def plan(self) -> tuple[list[Estimate], list[Skipped]]:
-        """What it would ask, part by part, and what it would leave out; see `estimate_calls`."""
+        """The estimated calls of each part, and the skipped parts; see `estimate_calls`."""
         skipped: list[Skipped] = []
 
         def dry_run(alone: Config, judge_set: JudgeSet) -> None:
@@ -246,24 +247,26 @@ class Probing:
 
 
 def set_judge(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
-    """The config with this judge, and the fields of its items, as `judge run items` has them.
+    """The config with this judge and the fields of its items, as in `judge run items`.
 
     Raises: InputError for a judge that is neither known nor a YAML file.
     """
     if judge not in item_judges() and Path(judge).suffix not in (".yaml", ".yml"):
         names = ", ".join(item_judges())
-        raise InputError(f"--judge {judge}: wanted {names}, or a YAML file of a judge of your own")
+        raise InputError(
+            f"--judge {judge}: unknown; wanted {names}, or the YAML file of your judge"
+        )
     return config.change("items", judge=judge, fields=dict(fields))
 
 
 def get_backend(judge: ItemJudge) -> Backend:
-    """What answers; a probed judge has one."""
+    """The backend of a judge; a probed judge has one."""
     assert judge.backend is not None
     return judge.backend
 
 
 def identity(judge: ItemJudge) -> Row:
-    """All that could change a judgement of the base condition."""
+    """Everything that could change a judgement of the base condition."""
     correction = judge.correction
     return {
         "judge": judge.name,
@@ -278,7 +281,7 @@ def identity(judge: ItemJudge) -> Row:
 
 
 def get_scale(judge: ItemJudge) -> tuple[str, ...]:
-    """The labels that it gives, worst to best: a fitted one may give fewer."""
+    """The labels that a judge gives, worst to best; a fitted judge may give fewer."""
     correction = judge.correction
     return (correction.labels if correction is not None else None) or judge.scale
 
@@ -289,10 +292,10 @@ def get_scale(judge: ItemJudge) -> tuple[str, ...]:
 def sample_items(
     items: Sequence[ItemRow], judge: ItemJudge, limit: int, seed: int
 ) -> list[ItemRow]:
-    """At most `limit` items, in their order: topics take turns, each giving one in random order.
+    """Draw at most `limit` items, topics in turn, each in random order; keep the items' order.
 
-    A judge that takes several items a call is given all those of an answer or none.
-    Raises: InputError if no answer has so few items.
+    For a judge with several items per call, all items of an answer are drawn, or none.
+    Raises: InputError if every answer has more items.
     """
     groups = answers(judge, items)
     chosen: list[int] = []
@@ -301,12 +304,14 @@ def sample_items(
             chosen += groups[at]
     if not chosen:
         least = min(map(len, groups))
-        raise InputError(f"--sample {limit}: the items of an answer stay together, {least} or more")
+        raise InputError(
+            f"--sample {limit}: the items of an answer stay together; wanted {least} or more"
+        )
     return [items[i] for i in sorted(chosen)]
 
 
 def in_turns(topics: Sequence[str | None], seed: int) -> list[int]:
-    """Places in random order: topics take turns, each giving one; None: takes no part."""
+    """Positions in random order, topics in turn; the topic None is left out."""
     by_topic: dict[str, list[int]] = {}
     for at in map(int, np.random.default_rng(seed).permutation(len(topics))):
         if (topic := topics[at]) is not None:
@@ -315,18 +320,18 @@ def in_turns(topics: Sequence[str | None], seed: int) -> list[int]:
 
 
 def get_topic(item: ItemRow) -> str:
-    """The topic of an item; "" where it names none."""
+    """The topic of an item; "" without one."""
     return item.ids.get("topic_id", "")
 
 
 def get_topics(items: Iterable[ItemRow]) -> list[str] | None:
-    """The topic of each item; None: some have none."""
+    """The topic of each item; None if an item has no topic."""
     topics = [get_topic(item) for item in items]
     return topics if all(topics) else None
 
 
 def with_text(item: ItemRow, name: str, text: str) -> ItemRow:
-    """The item with another text in one of its inputs."""
+    """A copy of the item with another text in one input."""
     return item.model_copy(update={"inputs": {**item.inputs, name: text}})
 
 
@@ -339,13 +344,13 @@ def get_label(outcome: object) -> str | None:
 
 
 def count_unjudged(outcomes: Iterable[object]) -> Row:
-    """How many were not judged, and by which reason."""
+    """Count failed judgements by reason."""
     why = Counter(each.reason.value for each in outcomes if isinstance(each, Unjudged))
     return {"n_unjudged": why.total(), "unjudged": dict(sorted(why.items()))}
 
 
 def list_unjudged(outcomes: Iterable[tuple[Row, object]]) -> list[Row]:
-    """Those that were not judged, with what names each, the reason and the raw reply."""
+    """Rows of failed judgements: ids, reason and raw reply."""
     return [
         ids | {"reason": each.reason, "detail": each.detail, "raw": each.raw}
         for ids, each in outcomes
@@ -356,7 +361,7 @@ def list_unjudged(outcomes: Iterable[tuple[Row, object]]) -> list[Row]:
 def list_missing_labels(
     items: Sequence[ItemRow], outcomes: Mapping[str, Sequence[Outcome]]
 ) -> list[Row]:
-    """Those of `outcomes` that were not judged."""
+    """The failed judgements in `outcomes`."""
     return list_unjudged(
         ({"condition": name, **item.ids}, outcome)
         for name, of_items in outcomes.items()
@@ -368,28 +373,29 @@ def list_missing_labels(
 
 
 def check_probe_folder(folder: Path, names: Iterable[str]) -> None:
-    """Raise InputError unless the folder is new, empty, or of an earlier probe of this kind."""
+    """Raise InputError unless the folder is new, empty, or has an earlier probe of this kind."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file, wanted a folder to write the probe to")
+        raise InputError(f"{folder}: is a file; wanted a folder for the probe")
     held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if other := sorted(held - {*names}):
-        raise InputError(f"{folder}: holds {other[0]!r}, which no probe wrote; name another --out")
+        raise InputError(
+            f"{folder}: contains {other[0]!r}, which no probe wrote; choose another --out"
+        )
 
 
 def write_probe(
     folder: Path, names: Sequence[str], result: ProbeResult, settings: Mapping[str, Any]
 ) -> None:
-    """Write the result of a probe; two equal probes differ in the manifest's `this_time` alone.
+    """Write the result of a probe. Two equal probes differ only in the manifest's `this_time`.
 
-    labels/CONDITION.jsonl: ids, label and what else the judge gave, null where it did not, no row
-    where it was not asked; cases.jsonl: each planted text and what became of it; unjudged.jsonl:
-    why, and the raw reply. The manifest, the last of the files, says what is there, what is missing
-    and what it took.
+    labels/CONDITION.jsonl: ids, label and the judge's other fields; null if not judged, no row if
+    not asked. cases.jsonl: each planted text and its result. unjudged.jsonl: the reason and the
+    raw reply. The manifest is written last; it has the files, failed judgements and the cost.
 
     Args:
-        names: see `Kind`. settings: what else the manifest has.
+        names: see `Kind`. settings: further fields of the manifest.
     """
-    remove(folder / MANIFEST)  # it is of the rows before
+    remove(folder / MANIFEST)  # it describes the old rows
     if LABELS in names:
         _write_labels(own_folder(folder / LABELS), result)
     _write_lines(folder / UNJUDGED, result.unjudged)

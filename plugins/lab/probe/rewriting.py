@@ -1,6 +1,6 @@
-"""One sentence of a text changed by code: negated, without it, in another order, another value.
+"""Change one sentence of a text by code: negate it, remove it, move it, or change a value.
 
-What is not certain to contradict, or to change nothing, is refused.
+Changes are refused unless it is certain that they contradict the text, or change nothing in it.
 """
 
 # ruff: noqa: SIM905  a list of words reads best as words
@@ -21,7 +21,7 @@ from ....judges.lexical.segments import sentences
 
 # Sentences
 
-MIN_BLOCKS = 3  # that are put in another order
+MIN_BLOCKS = 3  # fewest blocks to reorder
 _LEANING = PRONOUNS | frozenset(
     """
     additionally again also although and another because besides both but consequently conversely
@@ -66,19 +66,19 @@ class Parts:
         return before.rstrip() if last else before + after
 
     def with_sentence(self, index: int, sentence: str) -> str:
-        """The text with another sentence in the place of one."""
+        """The text with one sentence replaced."""
         start = self._starts[index]
         return self.text[:start] + sentence + self.text[start + len(self.sentences[index]) :]
 
     def is_leant_on(self, index: int) -> bool:
-        """Whether the next sentence may speak of what this one names."""
+        """Whether the next sentence may refer to this one."""
         after = self.sentences[index + 1 : index + 2]
         return bool(after) and leans(after[0])
 
     def reorder(self, rng: np.random.Generator) -> str | None:
-        """The text with its sentences in another order, each with those behind that lean on it.
+        """The text with its blocks reordered; a block is a sentence with those that depend on it.
 
-        None: it has fewer than 3 such blocks, lines, or a list, whose order has a meaning.
+        None: fewer than 3 blocks, or lines or a list, whose order has a meaning.
         """
         if "\n" in self.text.strip() or any(map(_LISTED.match, self.sentences)):
             return None
@@ -99,12 +99,12 @@ class Parts:
 
 @lru_cache(maxsize=4096)
 def split_parts(text: str) -> Parts:
-    """The parts of a text."""
+    """Split a text into its parts."""
     return Parts(text)
 
 
 def leans(sentence: str) -> bool:
-    """Whether a sentence may need the one before it: by how it begins, or by a pronoun in it."""
+    """Whether a sentence may depend on the one before: by its first words, or a pronoun."""
     words = [word.lower().replace("’", "'") for word in WORD.findall(sentence)]
     if _LEAD.match(sentence) or not words:
         return bool(words)
@@ -120,7 +120,7 @@ _FINITE = frozenset(
     """.split()
 )
 _TAKES_NOT = frozenset("are can is was were will".split())
-# After these the opposite need not contradict: "some are" and "some are not" are both true.
+# With these words both may be true: "some are" and "some are not".
 _OPEN = frozenset(
     """
     all always any anyone anything as because believed both considered each either ever every few
@@ -157,12 +157,12 @@ _CLAUSES = re.compile(r",|\b(?:and|but|or|so|yet)\b", re.IGNORECASE)
 
 
 def negate(sentence: str) -> str | None:
-    """The sentence with "not" behind its verb; None unless its opposite is certain to contradict.
+    """Put "not" after the verb of a sentence; None unless this certainly contradicts it.
 
-    It has to be a statement of 4 to 40 words that ends with a full stop, with exactly one finite
-    auxiliary or copula, which is one of are, can, is, was, were, will and stands between a subject
-    and a word of the same clause. No other negative word, quantifier, hedge, relative or
-    subordinate clause, quotation, list or bracket may stand in it.
+    The sentence must be a statement of 4 to 40 words that ends with a full stop. It must have
+    exactly one finite auxiliary or copula (are, can, is, was, were or will) between a subject and a
+    word of the same clause. It must not have another negative word, a quantifier, hedge, relative
+    or subordinate clause, quotation, list or bracket.
 
     >>> negate("Yogurt is a low-fat dairy product.")
     'Yogurt is not a low-fat dairy product.'
@@ -192,14 +192,14 @@ def negate(sentence: str) -> str | None:
 
 
 def deny(sentence: str, lower: Collection[str]) -> str | None:
-    """The sentence behind "It is not true that", so that nothing of it is stated any more.
+    """Put "It is not true that" before a sentence, so that its content is no longer stated.
 
-    None unless it is a whole statement: it ends with a full stop behind a content word, begins with
-    an article or has an auxiliary, leans on no sentence before it, denies nothing by itself, and
-    reports nobody's view.
+    None unless it is a complete statement: it ends with a full stop after a content word, begins
+    with an article or has an auxiliary, does not depend on the sentence before, has no negation,
+    and does not report a view.
 
     Args:
-        lower: words that are written small inside sentences.
+        lower: words that are in lower case inside sentences.
 
     >>> deny("The old bridge fell, and two boats sank.", {"the"})
     'It is not true that the old bridge fell, and two boats sank.'
@@ -219,12 +219,12 @@ def deny(sentence: str, lower: Collection[str]) -> str | None:
 
 
 def is_one_clause(sentence: str) -> bool:
-    """Whether nothing in it could begin a second clause."""
+    """Whether no word of a sentence could begin a second clause."""
     return _CLAUSES.search(sentence) is None
 
 
 def is_negative(text: str) -> bool:
-    """Whether a word of it denies something."""
+    """Whether a sentence has a negative word."""
     words = (word.group().lower().replace("’", "'") for word in WORD.finditer(text))
     return any(word in _NEGATIVE or word.endswith("n't") for word in words)
 
@@ -233,11 +233,11 @@ def is_negative(text: str) -> bool:
 
 ValueKind = Literal["number", "date", "name"]
 VALUES: tuple[ValueKind, ...] = ("number", "date", "name")
-MIN_TEXTS = 2  # that a name stands in, to take the place of another
-MIN_LETTERS = 3  # that tell of what a name was made
+MIN_TEXTS = 2  # texts that must contain a name before it can replace another
+MIN_LETTERS = 3  # words that begin with the same letters may be derived from a name
 FARTHEST_YEARS = 60
 MAX_TRIES = 50
-MAX_CAPITALS = 0.5  # of the words of a sentence that is no title
+MAX_CAPITALS = 0.5  # largest share of capitalised words in a sentence that is not a title
 
 MONTHS = tuple(
     """
@@ -246,7 +246,7 @@ MONTHS = tuple(
 )  # May is a verb too
 DAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
 NUMBER_WORDS = tuple("two three four five six seven eight nine ten eleven twelve".split())
-# Before a number these make it a bound, which another number may keep to.
+# After these words a number is a bound, which another number may also satisfy.
 _BOUNDS = frozenset(
     """
     about above after almost approximately around average before below between beyond by circa
@@ -271,7 +271,7 @@ _BRACKETS = "()[]"
 
 
 class Value(NamedTuple):
-    """A number, date or name, where it stands in its text, and the word before it."""
+    """A number, date or name, its position in the text, and the word before it."""
 
     kind: ValueKind
     text: str
@@ -281,10 +281,9 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What the texts of a source call things.
+    """The names and lower-case words in the texts of a source.
 
-    `names`: those in two texts or more, each with the words that it stands behind; `lower`: words
-    in small letters.
+    `names`: names in two or more texts -> the words before them. `lower`: words in lower case.
     """
 
     names: Mapping[str, frozenset[str]] = field(repr=False)
@@ -292,7 +291,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Vocabulary:
-        """That of these texts. A name of which a word is also written small is none."""
+        """The vocabulary of these texts, without names that have a word also in lower case."""
         distinct = dict.fromkeys(texts)
         lower = frozenset(word for text in distinct for word in _LOWER.findall(text))
         texts_of: Counter[str] = Counter()
@@ -311,11 +310,11 @@ class Vocabulary:
 
 
 def values_in(text: str, vocabulary: Vocabulary) -> list[Value]:
-    """The values of one sentence that stand in it once, and are no bounds, ranges or list marks.
+    """The values that a sentence has once, without bounds, ranges and list marks.
 
-    number: digits, or a word from two to twelve. date: a year behind in, during, year or a month;
-    a month but May; a weekday. name: capitalised words inside the sentence that the texts of the
-    source never write small.
+    number: digits, or a word from two to twelve. date: a year after in, during, year or a month; a
+    month except May; a weekday. name: capitalised words inside the sentence that never appear in
+    lower case in the texts of the source.
 
     >>> found = values_in("In 1932 the Kelso bridge got two lanes.", Vocabulary({}, frozenset()))
     >>> [(value.kind, value.text) for value in found]
@@ -326,22 +325,22 @@ def values_in(text: str, vocabulary: Vocabulary) -> list[Value]:
 
 
 def offsets(text: str, value: str) -> list[int]:
-    """Where a value stands in a text by itself, not as a part of a longer word or number."""
+    """The positions of a value in a text, except inside longer words or numbers."""
     return [match.start() for match in _alone(value).finditer(text)]
 
 
 def replace_value(text: str, old: str, new: str) -> str:
-    """The text with another value wherever the old one stands by itself."""
+    """Replace a value in a text, except inside longer words or numbers."""
     return _alone(old).sub(lambda _: new, text)
 
 
 def another(
     value: Value, avoid: str, vocabulary: Vocabulary, rng: np.random.Generator
 ) -> str | None:
-    """A value of the same kind and form that stands nowhere in `avoid`; None: there is none.
+    """Another value of the same kind and form that is not in `avoid`; None if there is none.
 
-    A number has as many digits and differs by more than a fifth. A name is one of the source's of
-    as many words, in capitals or not, that stands behind the same word there.
+    A number has the same number of digits and differs by more than a fifth. A name comes from the
+    source, has the same number of words and the same case, and follows the same word there.
     """
     if value.kind == "name":
         return _other_name(value, avoid, vocabulary.names, rng)
@@ -359,9 +358,10 @@ def another(
 
 
 def has_other_form(value: Value, text: str) -> bool:
-    """Whether a text may have a value in another form too.
+    """Whether a text may also have a value in another form.
 
-    A number as a word or as digits, a name in a longer one or in words that begin as it does.
+    A number may be written as a word or in digits. A name may be part of a longer name, or words
+    may begin with it.
     """
     if value.kind == "name":
         longer = re.search(rf"[A-Z][\w.]* {value.text}\b|\b{value.text}(?:'s)? [A-Z]", text)
@@ -434,7 +434,7 @@ def _word_after(text: str, at: int) -> str:
 
 
 def _ends_range(text: str, at: int) -> bool:
-    """Whether "5 to", "5 and" or the like stands before it."""
+    """Whether "5 to", "5 and" or similar words come before a value."""
     before = _words_before(text, at)
     return len(before) == 2 and before[1] in _RANGES and before[0][0].isdigit()
 
@@ -484,6 +484,6 @@ def _is_far(value: Value, new: str) -> bool:
 
 
 def _in_words(number: str, text: str) -> bool:
-    """Whether a small number is spelled out in a text."""
+    """Whether a small number is written as a word in a text."""
     is_small = number.isdigit() and 2 <= int(number) <= 12
     return is_small and NUMBER_WORDS[int(number) - 2] in _tokens(text)

@@ -1,4 +1,4 @@
-"""`judge probe`: the same items judged again with one thing changed, and what that moves."""
+"""`judge probe`: judge the same items again with one thing changed, and compare the labels."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ from .probing import (
 from .tables import view_conditions
 
 LIMIT = 200  # items
-AMONG = "replicates"  # the row of base and replicates, each with each other
+AMONG = "replicates"  # the row that compares base and replicates pairwise
 POSITION = "position"
-# By effect: the condition, the one that it is compared with, and the difference in a few words.
+# effect -> the condition, the condition to compare with, and a description.
 CONTRASTS = {
-    "passages": ("passages-reversed", BASE, "last to first minus as given"),
-    "length-start": ("length-start", BASE, "padded minus as it is"),
-    "length-end": ("length-end", BASE, "padded minus as it is"),
-    "length-cut": ("length-cut", BASE, "cut minus as it is"),
+    "passages": ("passages-reversed", BASE, "reversed minus given order"),
+    "length-start": ("length-start", BASE, "padded minus unchanged"),
+    "length-end": ("length-end", BASE, "padded minus unchanged"),
+    "length-cut": ("length-cut", BASE, "cut minus unchanged"),
     "citation": ("citation-later", "citation-first", "later minus first"),
-    "name": ("name-known", "name-plain", "known minus plain"),
+    "name": ("name-known", "name-plain", "famous minus plain"),
 }
 _NONE = Interval(None, None, None, 0)
 KIND = Kind(("probe.jsonl", UNJUDGED, LABELS, MANIFEST), view_conditions, "never compared")
 
-Outcomes = Mapping[str, Sequence[Outcome]]  # by condition, of each item in order
+Outcomes = Mapping[str, Sequence[Outcome]]  # condition -> the outcome of each item, in order
 
 
 def probing_conditions(
@@ -70,12 +70,12 @@ def probing_conditions(
     problems: Problems,
     options: Options | None = None,
 ) -> Probing:
-    """Judge a sample of items under a base condition and then under others, one after the other.
+    """Judge a sample of items under a base condition and then under others, one by one.
 
     Args:
-        source: what holds the items, see `read_judge_items`.
-        judges: one: assigner, support or relevance, or the YAML file of a judge of one's own.
-        config: its judge and models are asked; `run` says what may be spent, and the cache.
+        source: the file or folder of the items, see `read_judge_items`.
+        judges: one name: assigner, support or relevance, or the YAML file of a custom judge.
+        config: its judge and models are asked; `run` has the limits and the cache.
 
     Raises: InputError for another judge.
     """
@@ -91,7 +91,7 @@ def probing_conditions(
         for one in conditions:
             asked = [item for _, item in one.in_order]
             what = f"{len(one.calls):,} calls, {one.what}"
-            # A form of reply may be one that this endpoint does not take.
+            # The endpoint may not support a form of reply schema.
             refusable = one.name if one.kind == "schema" else None
             judged = await now.ask(one.name, what, one.judge, asked, refusable)
             if judged is not None:
@@ -119,11 +119,11 @@ def probe_rows(
     costs: Sequence[Estimate],
     seed: int,
 ) -> list[Row]:
-    """One row a condition that was asked, the base first, and one of all replicates together.
+    """One row per condition, the base first, and one row for all replicates together.
 
     Args:
-        costs: of the conditions, as the plan of the probe has them.
-        seed: of the intervals.
+        costs: the estimated cost of each condition.
+        seed: seed of the intervals.
     """
     topics = get_topics(items)
     runs = [item.ids["run_id"] for item in items] if "run_id" in items[0].ids else None
@@ -144,15 +144,15 @@ def probe_rows(
         rows.append(row | {"cost": _cost(cost, costs[0])})
     again = [labels[c.name] for c in conditions if c.kind == "replicates"]
     if len(again) > 1:
-        what = f"base and {len(again)} replicates, each with each other"
+        what = f"base and {len(again)} replicates, compared pairwise"
         row = {"condition": AMONG, "what": what, "n_judged": 0, "n_unjudged": 0, "unjudged": {}}
         among = shift(list(combinations([labels[BASE], *again], 2))) | {"best": None, "gain": None}
-        rows.append(row | {"against": "each other"} | among | {"cost": None})
+        rows.append(row | {"against": "pairwise"} | among | {"cost": None})
     return rows
 
 
 def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> Row:
-    """How the items of a condition ended, and the level of its labels."""
+    """Counts of a condition's outcomes, and the level of its labels."""
     counts = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
     n, scale = counts.total(), get_scale(judge)
     best = gain = None
@@ -169,12 +169,12 @@ def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> Row:
 
 
 def is_ordered(judge: ItemJudge) -> bool:
-    """Whether each of its labels is worth something, worst to best."""
+    """Whether the judge's labels have gains, worst to best."""
     return judge.is_ordered and judge.gains.keys() >= set(get_scale(judge))
 
 
 def _cost(estimate: Estimate, base: Estimate) -> Row:
-    """Estimates, which are the same whatever came from the cache, and as multiples of the base."""
+    """Estimated calls and tokens, which ignore the cache, also as multiples of the base."""
     tokens, of_base = (e.prompt_tokens + e.completion_tokens for e in (estimate, base))
     return {
         "calls": estimate.calls,
@@ -191,14 +191,14 @@ def probe_effects(
     conditions: Sequence[Condition],
     outcomes: Outcomes,
 ) -> list[Row]:
-    """What position, length and names do: one row an effect, of mean gain and share of the best.
+    """The effects of position, length and names on mean gain and share of the best label.
 
-    `n` labels are compared: of pairs of the same item, or for `position` of items that had two
-    positions in a call or more. An item that one side did not judge is none of them, and counts
-    in `n_unjudged`. `position` is the change from first to last position of a call, by a line
-    through the labels of each item; its intervals are CR3, the others' by jackknife over topics.
+    `n` is the number of compared labels: pairs of the same item, or for `position` items that had
+    two or more positions in calls. Items that one side did not judge count in `n_unjudged`.
+    `position` is the change from the first to the last position in a call, by a line through the
+    labels of each item, with CR3 intervals; the other intervals use the jackknife over topics.
 
-    Returns: [] for labels without an order.
+    Returns: one row per effect; [] for labels without an order.
     """
     if not is_ordered(judge):
         return []
@@ -226,7 +226,7 @@ def _difference(
     gains: Mapping[str, Mapping[str, float]],
     topics: Sequence[str] | None,
 ) -> Row:
-    """Mean of the first minus the second, of items that both judged."""
+    """Mean of first minus second, over items that both judged."""
     compared = [i for i, outcome in enumerate(one) if outcome is not None]
     labels = [(i, get_label(one[i]), get_label(other[i])) for i in compared]
     both = [(i, x, y) for i, x, y in labels if x is not None and y is not None]
@@ -268,11 +268,11 @@ def _position(
         if n and (fit := least_squares(earned, positions[:, None], of_label)) is not None:
             shifts[name] = fit.interval(0)
     row = _effect(n, len(lost), of_label if topics is not None else None, shifts)
-    return {"effect": POSITION, "what": "last place minus first", **row}
+    return {"effect": POSITION, "what": "last position minus first", **row}
 
 
 def _centre(by_item: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The values of each item minus their mean, one after the other."""
+    """The values of each item minus their mean, in one list."""
     parts = [np.asarray(values) - np.mean(values) for values in by_item]
     return np.concatenate(parts) if parts else np.zeros(0)
 

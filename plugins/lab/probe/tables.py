@@ -1,4 +1,4 @@
-"""What probes of a judge found, as tables: the verdict first."""
+"""The views of probes: a verdict, then tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ....views.numbers import format_short_share
 from ....views.table import Column, Kind, Table, View
 from ..columns import Fields, Shown, estimate, make_table, show
 
-_PAYLOADS, _ALL_PAYLOADS = 3, 8  # payloads that are quoted, and with all tables
+_PAYLOADS, _ALL_PAYLOADS = 3, 8  # payloads to quote, and with --all
 _TEXT = 70  # characters of a payload
 
 
@@ -31,10 +31,10 @@ _UNJUDGED = show("unjudged", Kind.COUNT, path="n_unjudged")
 
 
 def view_conditions(result: Any, has_all: bool = False) -> View:
-    """What `judge probe` shows of a judge that was asked under other conditions.
+    """The view of `judge probe` with conditions.
 
     Args:
-        has_all: also the calls and tokens of each condition.
+        has_all: also show the calls and tokens of each condition.
     """
     judge, effects = result.about, result.of("effect")
     base, *rows = (row for row in result.of("condition") if "skipped" not in row)
@@ -50,7 +50,7 @@ def view_conditions(result: Any, has_all: bool = False) -> View:
         show("runs", Kind.SHARE, "largest change of a run", "runs.largest", optional=3),
         show("tau_b", Kind.SHARE, "tau-b of runs", "runs.tau_b", optional=3),
     ]
-    tables = [make_table(f"{_who(judge)}: labels against those of the base", columns, rows, items)]
+    tables = [make_table(f"{_who(judge)}: labels compared with the base", columns, rows, items)]
     if effects:
         columns = [
             show("effect", Kind.NAME),
@@ -83,7 +83,7 @@ def view_conditions(result: Any, has_all: bool = False) -> View:
 
 
 def _conditions_verdict(judge: str, rows: list[Fields], effects: list[Fields], items: str) -> str:
-    """Which condition changes the most labels, and which effects have a side."""
+    """Name the condition that changes the most labels, and the significant effects."""
     compared = [r for r in rows if r["changed"]["value"] is not None]
     again = [r for r in compared if r["condition"].startswith("replicate")]
     rows = [r for r in compared if r not in again] or again
@@ -92,12 +92,12 @@ def _conditions_verdict(judge: str, rows: list[Fields], effects: list[Fields], i
     most = max(rows, key=lambda row: float(row["changed"]["value"]))
     conditions = count(len(rows), "condition")
     if not most["changed"]["value"]:
-        return f"No label of the {judge} judge changes under {conditions} ({items})."
+        return f"{conditions} change no label of the {judge} judge ({items})."
     text = (
-        f"Of {conditions} {most['condition']} changes the most labels of the "
+        f"Of {conditions}, {most['condition']} changes the most labels of the "
         f"{judge} judge: {write_share(most['changed'], most['n'], 'items')}"
     )
-    if again and again is not rows:  # the last is of all of them
+    if again and again is not rows:  # the last row has all replicates
         text += f"; asking again changes {format_short_share(again[-1]['changed']['value'])}"
     sided = [row for row in effects if compare_with_zero(row["gain"])]
     biases = [f"{row['effect']} {write_estimate(row['gain'], signed=True)}" for row in sided]
@@ -108,21 +108,21 @@ def _conditions_verdict(judge: str, rows: list[Fields], effects: list[Fields], i
 
 
 def view_faults(result: Any, _: bool = False) -> View:
-    """What `judge probe --faults` shows, a table for each judge."""
+    """The view of `judge probe --faults`, with a table for each judge."""
     tables, verdicts = [], []
     for one in result.found:
         whole = one.rows[-1]
         columns = [
             show("fault", Kind.NAME),
             show("planted", Kind.COUNT, optional=3),
-            show("n", Kind.COUNT, "have to fall", "detection.n"),
+            show("n", Kind.COUNT, "must fall", "detection.n"),
             *estimate("fell", path="detection"),
-            show("n_stay", Kind.COUNT, "have to stay", "false_alarms.n", optional=1),
-            *estimate("moved", path="false_alarms", optional=(0, 4)),
+            show("n_stay", Kind.COUNT, "must stay", "false_alarms.n", optional=1),
+            *estimate("moved", "changed", "false_alarms", optional=(0, 4)),
             show("unjudged", Kind.COUNT, path="n_unjudged"),
         ]
         if "lexical" in whole:
-            for name, of in (("fell", "detection"), ("moved", "false_alarms")):
+            for name, of in (("fell", "detection"), ("changed", "false_alarms")):
                 path = f"lexical.{of}.value"
                 columns.append(
                     show(f"lexical_{name}", Kind.SHARE, f"{name}, lexical", path, optional=2)
@@ -140,10 +140,10 @@ def view_faults(result: Any, _: bool = False) -> View:
         fell, moved = whole["detection"], whole["false_alarms"]
         parts = []
         if fell["value"] is not None:
-            parts.append(f"sees {write_share(fell, fell['n'], 'planted faults')}")
+            parts.append(f"notices {write_share(fell, fell['n'], 'planted faults')}")
         if moved["value"] is not None:
-            parts.append(f"changes {write_share(moved, moved['n'], 'labels that have to stay')}")
-        did = join_words(parts) if parts else "was shown no fault whose outcome is known"
+            parts.append(f"changes {write_share(moved, moved['n'], 'labels that must stay')}")
+        did = join_words(parts) if parts else "got no fault with a known outcome"
         verdicts.append(f"The {one.judge['judge']} judge {did}.")
     return View(" ".join(verdicts), tables)
 
@@ -153,9 +153,9 @@ def _fault_notes(rows: Sequence[Fields], about: Fields) -> Iterator[str]:
         return write_estimate(row["informedness"], signed=True)
 
     whole = rows[-1]
-    text = f"Informedness (fell minus moved): {describe(whole)}"
+    text = f"Informedness (fell minus changed): {describe(whole)}"
     text += f"; lexical: {describe(whole['lexical'])}" if "lexical" in whole else ""
-    yield f"{text}. At most {about['sample']} of each fault, seed {about['seed']}."
+    yield f"{text}. At most {about['sample']} cases of each fault, seed {about['seed']}."
     for name, what in (("blind", "Cannot see"), ("not_planted", "Not planted")):
         of_reason: dict[str, list[str]] = {}
         for row in rows:
@@ -169,10 +169,10 @@ def _fault_notes(rows: Sequence[Fields], about: Fields) -> Iterator[str]:
 
 
 def view_injection(result: Any, has_all: bool = False) -> View:
-    """What `judge probe --injection` shows.
+    """The view of `judge probe --injection`.
 
     Args:
-        has_all: also shares by place, replies that the parser was shown, and the guards.
+        has_all: also show shares by place, and the guards.
     """
     [whole], kinds = result.of("by", "all"), result.of("by", "kind")
     about = f"{count(whole['n_payloads'], 'payload')}, {count(len(result.items), 'item')}"
@@ -202,9 +202,9 @@ def view_injection(result: Any, has_all: bool = False) -> View:
 def _injection_verdict(whole: Fields, kinds: Sequence[Fields]) -> str:
     flip = whole["flip"]
     if flip["value"] is None:
-        return "No label with injected text was judged."
+        return "No item with injected text was judged."
     share = write_share(flip, whole["n"], "labels")
-    text = f"Injected text changes {share} to the one it asks for"
+    text = f"Injected text changes {share} to the label it asks for"
     most = max(kinds, key=lambda row: float(row["flip"]["value"] or 0.0), default=None)
     if most is not None and most["flip"]["value"]:
         text += f"; {most['name']} most often ({format_short_share(most['flip']['value'])})"
@@ -233,7 +233,7 @@ def _flips(title: str, head: str, rows: Sequence[Fields], about: str) -> Table:
 
 
 def _payloads(flipped: Sequence[Fields], most: int) -> Table:
-    """The payloads that changed the largest share of their labels, then the most of them."""
+    """The payloads that changed the largest share of labels; ties by number."""
     ordered = sorted(flipped, key=lambda row: (-row["flip"]["value"], -row["n"], row["name"]))
     columns: list[Shown] = [
         show("payload", Kind.NAME, path="name"),
@@ -253,4 +253,4 @@ def _parser(echoes: Sequence[Fields]) -> str:
         rows = [row for row in echoes if row["is_honest"] == is_honest]
         n, hijacked = (sum(row[name] for row in rows) for name in ("replies", "hijacked"))
         shares.append(f"{hijacked:,} of {n:,} {what} replies in {len(rows)} forms")
-    return f"Replies that the parser read as the text asked: {', '.join(shares)}."
+    return f"Replies that the parser misread as the injected verdict: {', '.join(shares)}."

@@ -1,4 +1,4 @@
-"""The same judge asked in another form: other orders, other fields, without its model."""
+"""Variants of a judge: other orders of labels and fields, without quotes, without its model."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ....records.rows import Label
 
 
 def list_labels(judge: ItemJudge) -> tuple[str, ...]:
-    """The labels in the order in which prompt and schema list them; () for a range of numbers.
+    """The labels in the order of prompt and schema; () for a range of numbers.
 
-    () too for a judge with a prompt of its own, whose words nothing here can put in another order.
+    Also () for a judge with a custom prompt, since its labels cannot be reordered.
     """
     labels = None if judge.own_words == "prompt" else _label_type(judge)
     return tuple(label.value for label in labels) if labels is not None else ()
@@ -25,14 +25,14 @@ def list_labels(judge: ItemJudge) -> tuple[str, ...]:
 def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
     """A copy of the judge whose prompt and reply schema list the labels in this order.
 
-    What each label means, the words of the instructions included, stays as it is.
+    The meaning of each label and the instructions stay the same.
     Raises: ValueError if these are not all labels that the judge lists.
     """
     labels = _label_type(judge) if list_labels(judge) else None
     if labels is None or sorted(order) != sorted(label.value for label in labels):
         raise ValueError(f"wanted the labels {list_labels(judge)} in some order, got {order}")
     by_value = {label.value: label for label in labels}
-    (base,) = labels.__bases__  # which has no labels of its own, but reads their spellings
+    (base,) = labels.__bases__  # it has no labels but reads their spellings
     reordered: Any = base(
         labels.__name__, [(by_value[v].name, (v, by_value[v].meaning)) for v in order]
     )
@@ -44,16 +44,16 @@ def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
 
 
 def list_inputs(judge: ItemJudge) -> tuple[str, ...]:
-    """The fields that every call shows, in order; () where a prompt file says where they are."""
+    """The input fields of every call, in order; () if a prompt file places them."""
     if judge.own_words == "prompt":
         return ()
     return tuple(n for n in _signature(judge).input_fields if n not in judge.optional)
 
 
 def with_first_input(judge: ItemJudge, name: str) -> ItemJudge:
-    """A copy of the judge that shows this input before the others.
+    """A copy of the judge with this input before the others.
 
-    Raises: ValueError if no input has that name.
+    Raises: ValueError for an unknown name.
     """
     signature = _signature(judge)
     if name not in signature.input_fields:
@@ -63,18 +63,18 @@ def with_first_input(judge: ItemJudge, name: str) -> ItemJudge:
 
 
 def without_evidence(judge: ItemJudge) -> ItemJudge:
-    """A copy of the judge that is asked for its labels alone, without the words that it goes by."""
+    """A copy of the judge that returns only labels, without quotes."""
     return judge.explaining(evidence=False)
 
 
 def with_lexical(judge: ItemJudge) -> ItemJudge | None:
-    """The lexical judge in the place of another; None where it has no rule, or is the judge."""
+    """The lexical judge instead of a judge; None if it has no rule, or is the judge itself."""
     assert judge.backend is not None
     if judge.backend.config.way == "lexical" or judge.prompt(judge.predictor).baseline is None:
         return None
     changed = judge.explaining(evidence=False, reasoning=False)
     changed.backend = open_backend(ModelConfig(model="lexical"))
-    changed.correction = None  # fitted to the model's scores
+    changed.correction = None  # these were fitted to the model's scores
     return changed
 
 

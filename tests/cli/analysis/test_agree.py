@@ -227,7 +227,7 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
         *("next", "judged", "--kind", "support", "--n", 200, "--labels", "sheet.csv"),
         *("--out", "more.jsonl"),
     )
-    assert "of 100 items, 10 labelled before" in more.out
+    assert "of 100 items, 10 of which are labelled already" in more.out
     names = ("topic_id", "run_id", "sentence_id", "passage_id")
     first = {tuple(row[name] for name in names) for row in rows[:10]}
     second = read_rows(demo / "more.jsonl")

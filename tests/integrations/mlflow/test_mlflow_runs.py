@@ -79,7 +79,7 @@ def test_the_command_logs_once_and_says_so_the_second_time(store, demo):
     command = ["export", "mlflow", str(demo.folder), "--tracking-uri", store, "--experiment", "rag"]
     first, second = (CliRunner().invoke(app, command) for _ in range(2))
     assert (first.exit_code, first.stderr.splitlines()[-1]) == (0, "Logged.")
-    assert second.stderr.splitlines()[-1] == "Already there, nothing was written."
+    assert second.stderr.splitlines()[-1] == "Already logged; nothing written."
     assert first.stdout == second.stdout
     assert len(first.stdout.splitlines()) == len(runs()) == 5
     assert f"{runs()['thin'].info.run_id}  thin\n" in first.stdout

@@ -9,7 +9,7 @@ def test_the_demo_runs_at_once_and_says_what_it_is(judge):
     ran = judge("check", "--demo")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Of the items that people label yes, the judge labels ")
-    assert "\nGood enough: every lower end reaches 80%.\n" in ran.out
+    assert "\nGood enough: the lower end of every interval reaches 80%.\n" in ran.out
     assert "This is a demo" in ran.out
 
 
@@ -24,7 +24,7 @@ def test_the_first_words_are_plain_percentages_then_the_verdict(judge, write):
         "Of the items that people label pass, the judge labels 90% so; of those they label fail, "
         "60%."
     )
-    assert verdict.startswith("Not good enough: specificity is 69% at most, wanted 80%.")
+    assert verdict.startswith("Not good enough: specificity is at most 69%, but 80% is required.")
     assert "Columns were guessed" not in ran.out
 
 
@@ -38,7 +38,7 @@ def test_json_is_what_the_function_returns(judge, write):
 def test_neither_a_file_nor_the_demo_says_what_is_wanted(judge):
     ran = judge("check")
     assert ran.code == 2
-    assert "wanted FILE; --demo shows one" in ran.err
+    assert "needs FILE; --demo has an example" in ran.err
     assert judge("check", "no.csv").code == 2
 
 
@@ -47,7 +47,7 @@ def test_options_of_columns_do_not_go_with_a_results_folder(judge, write, tmp_pa
     (tmp_path / "results").mkdir()
     ran = judge("check", "labels.jsonl", "--results", "results", "--by", "length")
     assert ran.code == 2
-    assert "`judge bias` shows what its errors go with" in ran.err
+    assert "`judge bias` shows where it errs" in ran.err
 
 
 def test_every_table_can_be_markdown(judge):

@@ -194,7 +194,7 @@ def test_a_group_that_is_judged_worse_is_named_and_a_handful_of_items_is_not():
     groups = {group["group"]: group for group in by["groups"]}
     assert groups["bad"]["accuracy_minus_rest"]["high"] < 0
     assert groups["tiny"]["accuracy_minus_rest"]["low"] is None
-    assert "Judged worse than the rest: bad." in str(found)
+    assert "Judged significantly worse than the rest: bad." in str(found)
 
 
 def test_ten_items_of_a_group_that_are_all_right_are_not_taken_for_better():

@@ -40,7 +40,7 @@ def test_the_command_that_a_guess_prints_gives_the_same_check(tmp_path, judge):
     text = note(first.rows[0], "Columns were guessed")
     import shlex
 
-    words = shlex.split(text.partition("name them: ")[2])
+    words = shlex.split(text.partition("name them, run: ")[2])
     again = judge(*words[1:], "--json")
     assert (first.code, again.code) == (0, 0)
     assert not any("guessed" in each for each in again.rows[0]["notes"])
@@ -79,7 +79,7 @@ def test_yes_and_no_are_the_same_however_each_side_writes_them(people, judge):
 
 def test_labels_in_other_words_are_asked_for_and_mapped():
     rows = labelled([("support", "pass"), ("not_support", "fail"), ("partial_support", "fail")])
-    with pytest.raises(InputError, match="say which are the same: --map pass=support"):
+    with pytest.raises(InputError, match="map them, such as --map pass=support"):
         nj.check(rows)
     names = {"pass": "support", "fail": "not_support", "partial_support": "not_support"}
     found = nj.check(rows, labels=names)
@@ -90,7 +90,7 @@ def test_labels_in_other_words_are_asked_for_and_mapped():
 def test_two_unknown_labels_say_which_counts_as_positive():
     rows = labelled([("apple", "apple"), ("pear", "apple")])
     found = nj.check(rows)
-    assert "'pear' is taken as the better label" in note(found, "'pear'")
+    assert "'pear' is assumed to be the better" in note(found, "'pear'")
     turned = nj.check(rows, scale=["pear", "apple"])
     assert turned["sensitivity"]["value"] == 1.0
     assert found["sensitivity"]["value"] == 0.0
@@ -104,7 +104,7 @@ def test_labels_without_an_order_have_no_weighted_kappa_in_the_table():
 
 def test_a_label_that_is_not_on_the_scale_is_an_error_with_what_to_do():
     rows = labelled([("yes", "yes"), ("no", "unsure")])
-    with pytest.raises(InputError, match="--map unsure=no reads it as another label, --missing"):
+    with pytest.raises(InputError, match="--map unsure=no, or ignore it with --missing unsure"):
         nj.check(rows, scale=["no", "yes"])
     assert nj.check(rows, scale=["no", "yes"], missing=["unsure"])["n_unjudged"] == 10
 
@@ -148,7 +148,7 @@ def test_a_given_cut_is_used_as_it_is():
 
 def test_scores_of_people_are_asked_for_a_cut_and_then_compared():
     rows = [{"human": i / 50, "judge": i / 50 + 0.001} for i in range(50)]
-    with pytest.raises(InputError, match="--cut NUMBER makes them yes or no"):
+    with pytest.raises(InputError, match="yes or no with --cut NUMBER"):
         nj.check(rows, "human", "judge")
     assert nj.check(rows, "human", "judge", cut=0.5)["accuracy"] == 1.0
     assert nj.check(rows, "human", "judge", cut=(0.5, 0.9))["accuracy"] < 0.7
@@ -182,7 +182,7 @@ def test_a_label_that_only_the_judge_gives_stays_an_error_of_the_judge():
     ([{"human": "yes", "b": "no", "c": "yes"}] * 3, {},
      "which column has the judge's labels or scores"),
     ([{"label": "yes", "annotator": a, "judge": "no"} for a in ("x", "y")], {},
-     "what names an item"),
+     "which column is the id of an item"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_one_clear_error(rows, options, message):
     with pytest.raises(InputError, match=message.replace("?", r"\\?")):
@@ -194,7 +194,9 @@ def test_two_labels_of_one_item_by_one_person_are_an_error_with_its_row(write):
         {"item": "a", "annotator": "ann", "label": "yes", "judge": "yes"},
         {"item": "a", "annotator": "ann", "label": "no", "judge": "yes"},
     ])  # fmt: skip
-    with pytest.raises(InputError, match=r"labels.jsonl:2: ann gives 'no' here and 'yes' before"):
+    with pytest.raises(
+        InputError, match=r"labels.jsonl:2: ann labels the same item 'no' here and 'yes'"
+    ):
         nj.check(path)
 
 

@@ -65,7 +65,7 @@ def changed(path, old, new, n=1):
 def test_it_replays_to_the_same_bytes_with_nothing_but_itself(exported, judge):
     ran = judge("verify", "aj")
     assert (ran.code, ran.err) == (0, ""), ran.out
-    assert ran.out.endswith("The same bytes, from 8 held replies, with no network.\n")
+    assert ran.out.endswith("Identical: recomputed offline from 8 stored replies.\n")
     [report] = judge("verify", "aj", "--json").rows
     assert report["is_same"]
     names = {file["name"] for file in report["files"]}
@@ -139,7 +139,7 @@ def test_names_of_runs_and_teams_are_nowhere_with_pseudonyms(
     assert run_tiny(tide_server, "nuggets,support", "--quiet").code == 0
     ran = judge("export", "autojudge", "out", "aj", "--pseudonyms", "key.json")
     assert ran.code == 0, ran.err
-    assert "Dropped, since they may hold names: description 2" in ran.err
+    assert "Dropped fields that may contain names: description 2" in ran.err
     for path in (tmp_path / "aj").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
         for name in (TEAM, *RUNS.values()):
@@ -181,7 +181,7 @@ def test_what_was_not_judged_is_not_judged_in_the_export(run_tiny, tide_brain, j
         assert run_tiny(server, "support", "--quiet").code == 3
     ran = judge("export", "autojudge", "out", "aj")
     assert ran.code == 0, ran.err
-    assert "Not judged, here too: 2" in ran.err
+    assert "Failed judgements, also in the export: 2" in ran.err
     assert judge("verify", "aj").code == 0
     about = json.loads((tmp_path / "aj/export.json").read_text(encoding="utf-8"))
     assert about["unjudged_by_reason"] == {"unparseable": 2}
@@ -250,7 +250,7 @@ def test_replicates_of_a_jury_and_a_second_endpoint_replay_each_by_its_own_repli
     assert "Replies by endpoint: default 12, other 6" in ran.err
     ran = judge("verify", "aj")
     assert ran.code == 0, ran.out
-    assert "from 18 held replies" in ran.out
+    assert "from 18 stored replies" in ran.out
 
 
 def test_nothing_in_the_process_reaches_a_network_while_it_replays():

@@ -168,7 +168,7 @@ def test_citations_are_told_by_place_rank_and_number(tmp_path):
     groups = [(g["group"], g["n"]) for g in rows["citations"]["groups"]]
     assert groups == [("up to 2", 36), ("over 2", 18)]
     assert rows["citations"]["groups"][1]["error"]["value"] == pytest.approx(-2 / 3)
-    assert rows["position"]["what"] == "place of the sentence in its answer"
+    assert rows["position"]["what"] == "position of the sentence in its answer"
     assert rows["length"]["unit"] == 10.0
 
 
@@ -201,7 +201,7 @@ def test_labels_of_items_without_texts_runs_or_order_are_refused(tmp_path):
             judge_errors(plain, plain, [by], Problems())
     words = [row | {"label": "good" if int(row["label"]) else "poor"} for row in rows]
     unordered = write_rows(tmp_path / "words.jsonl", words)
-    with pytest.raises(InputError, match="no label is better than another"):
+    with pytest.raises(InputError, match="the labels have no order"):
         judge_errors(unordered, unordered, ["length"], Problems())
 
 
@@ -222,7 +222,7 @@ def test_from_python_a_result_shows_what_the_command_prints(judge, tmp_path):
     found = find_bias(labels, folder, ["length", "run"])
     printed = judge("bias", labels, folder, "--by", "length,run", "--json")
     assert [dict(found)] == printed.rows
-    assert str(found).startswith(("No bias by length is shown", "The judge is biased to "))
+    assert str(found).startswith(("No significant bias by length", "The judge is biased towards "))
     assert "<table>" in found._repr_html_()
 
 
@@ -320,7 +320,7 @@ def test_the_table_names_who_moves_and_the_other_judge_must_be_named(judge, judg
     )
     [moved] = [line.split() for line in ran.out.splitlines() if line.startswith("last ")]
     assert moved[:4] == ["last", "4", "2", "+2"]
-    assert "second before last by the first judge, after it by the other." in ran.out
+    assert "second is ahead of last by the first judge, behind it by the other." in ran.out
     assert judge("audit", "first").code == 2
 
 
@@ -370,8 +370,8 @@ def test_what_people_confirmed_is_found_again(results):
     labels = read_labels(EVIDENCE_LABELS, Problems()).cells
     report = refound(results, labels, resamples=0)
     rows = {row["what"]: row for row in [*report.search, *report.swaps]}
-    assert rows["in the best 10"]["value"] == 1.0
-    assert rows["of these: the right one in the best 3"]["value"] >= 0.8
+    assert rows["in the top 10"]["value"] == 1.0
+    assert rows["flagged, the right one in the top 3"]["value"] >= 0.8
     read = precision_rows(
         find_labelled_suggestions(results / "evidence.jsonl", labels), resamples=0, seed=0
     )
@@ -439,8 +439,8 @@ def test_the_bounds_hold_on_the_judged_answers_of_trec_2024(tmp_path):
     people = read_labels(data / "rag24_support" / "answers.jsonl", Problems()).cells
     report = refound(folder, people, resamples=0)
     search = {row["what"]: row for row in report.search}
-    assert search["in the best 10"]["n"] == 1539
-    assert search["in the best 10"]["value"] >= 0.94
+    assert search["in the top 10"]["n"] == 1539
+    assert search["in the top 10"]["value"] >= 0.94
     exact, best = (row["value"] for row in report.swaps[2:])
     assert exact >= 0.45
     assert best >= 0.83

@@ -127,7 +127,7 @@ def test_what_an_interval_says(low, high, expected):
 
 def test_what_cannot_be_split_is_refused():
     two = side([0, 1], [0, 1], 2)
-    with pytest.raises(ValueError, match="anchors are of one topic"):
+    with pytest.raises(ValueError, match="anchors have the same topic"):
         drift(two, two, anchors([0, 0], [0, 1], [1, 1]))
     with pytest.raises(ValueError, match="the same topics"):
         drift(two, side([1], [0], 1), anchors([0, 1], [0, 1], [1, 1]))

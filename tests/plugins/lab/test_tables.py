@@ -49,19 +49,19 @@ def errors(*by, overall=(-0.006, -0.085, 0.073), is_separable=None):
     ("view", "verdict"),
     [
         (errors(slope("length", 0.042, 0.011, 0.072)),
-         "The judge is biased to longer texts (+.04 [+.01, +.07] per 100 words); on the whole the "
-         "judge is not shown to label higher or lower than people: -.01 [-.09, +.07]."),
+         "The judge is biased towards longer texts (+.04 [+.01, +.07] per 100 words); overall the "
+         "judge labels neither significantly higher nor lower than people: -.01 [-.09, +.07]."),
         (errors(slope("length", -0.042, -0.072, -0.011), overall=(0.2, 0.1, 0.3)),
-         "The judge is biased to shorter texts (-.04 [-.07, -.01] per 100 words); on the whole the "
+         "The judge is biased towards shorter texts (-.04 [-.07, -.01] per 100 words); overall the "
          "judge labels higher than people: +.20 [+.10, +.30]."),
         # Beside the others the effect of length is gone: it was that of the runs.
         (errors(slope("length", 0.04, 0.01, 0.07, together=estimate(0.01, -0.02, 0.04)),
                 slope("run:gpt*", 0.1, 0.05, 0.15, unit=None,
                       together=estimate(0.1, 0.04, 0.16)), overall=(-0.2, -0.3, -0.1)),
-         "The judge is biased to gpt* (+.10 [+.04, +.16]); on the whole the judge labels lower "
+         "The judge is biased towards gpt* (+.10 [+.04, +.16]); overall the judge labels lower "
          "than people: -.20 [-.30, -.10]."),
         (errors(slope("rank", 0.04, -0.01, 0.07, unit=1.0), overall=(-0.2, -0.3, -0.1)),
-         "No bias by rank is shown; on the whole the judge labels lower than people: "
+         "No significant bias by rank; overall the judge labels lower than people: "
          "-.20 [-.30, -.10]."),
     ],
 )  # fmt: skip
@@ -74,7 +74,7 @@ def test_the_verdict_names_what_the_judge_is_biased_to(view, verdict, check_fits
 def test_what_is_unknown_or_unjudged_is_said():
     notes = " ".join(bias_view(errors(slope("length", 0.1, 0, 0.2), is_separable=False)).notes)
     assert "unknown for 2 items" in notes
-    assert "1 item that people labelled were not judged" in notes
+    assert "1 item labelled by people but not judged" in notes
     assert "cannot be separated" in notes
 
 
@@ -94,24 +94,28 @@ def split(instrument, systems, *, is_same=False):
 @pytest.mark.parametrize(
     ("instrument", "systems", "first"),
     [
-        ("moved", "held", "The judge moved, the systems did not:"),
-        ("held", "moved", "The judge did not move, the systems did:"),
-        ("moved", "cannot tell", "The judge moved; whether the systems did is not known:"),
-        ("cannot tell", "cannot tell", "Whether the judge or the systems moved is not known:"),
+        ("moved", "held", "The judge changed, the systems did not:"),
+        ("held", "moved", "The systems changed, the judge did not:"),
+        ("moved", "cannot tell", "The judge changed; whether the systems did is unknown:"),
+        (
+            "cannot tell",
+            "cannot tell",
+            "The data cannot tell whether the judge or the systems changed:",
+        ),
     ],
 )
 def test_the_verdict_splits_the_estimate(instrument, systems, first, check_fits):
     view = drift_view([split(instrument, systems)])
     assert view.verdict == (
-        f"{first} A changed by +.10 [+.05, +.15], of which +.08 [+.02, +.14] is of the judge and "
-        "+.02 [-.10, +.14] of the systems."
+        f"{first} A changed by +.10 [+.05, +.15], of which +.08 [+.02, +.14] comes from the judge "
+        "and +.02 [-.10, +.14] from the systems."
     )
     check_fits(view)
 
 
 def test_answers_that_are_the_same_leave_nothing_to_the_systems(check_fits):
     view = drift_view([split("moved", "held", is_same=True)])
-    assert view.verdict.endswith(": A of the same answers changed by +.10 [+.05, +.15].")
+    assert view.verdict.endswith(": A changed by +.10 [+.05, +.15] on the same answers.")
     check_fits(view)
 
 
@@ -119,7 +123,7 @@ def test_the_verdict_counts_suggestions_and_what_is_found_again(check_fits):
     precision = [
         {"chosen": "used", "n": 20, "full": estimate(0.75, 0.5, 0.9), "partly": estimate(0.9)}
     ]
-    search = [{"what": "in the best 1", "n": 8, "n_unjudged": 1, **estimate(0.5, 0.2, 0.8)}]
+    search = [{"what": "in the top 1", "n": 8, "n_unjudged": 1, **estimate(0.5, 0.2, 0.8)}]
     view = evidence_view(precision, search, [])
     assert view.verdict == (
         "15 of 20 labelled suggestions (.75 [.50, .90]) that the run uses fully support their "
@@ -260,17 +264,19 @@ def test_where_two_runs_part_is_their_first_other_step(results, trace):
         "demo-bees  seek: found | unjudged",
         '  < 0.4 question_decomposer -> "how do honey", "bees survive the winter"',
         "  > 0.4 question_decomposer -> unjudged (refused)",
-        "1 item, 1 with another step",
+        "1 item, 1 with different steps",
     ]
     rows = trace(results / "one", "--diff", results / "other", "--json")[1].splitlines()
     assert [json.loads(row)["path"] for row in rows] == ["0.4"] * 5
-    assert trace(results / "one", "--diff", results / "one")[1] == "5 items, 0 with another step\n"
+    assert (
+        trace(results / "one", "--diff", results / "one")[1] == "5 items, 0 with different steps\n"
+    )
 
 
 @pytest.mark.usefixtures("with_seek")
 def test_edited_results_do_not_follow_from_the_kept_replies(results, verify, tmp_path):
     code, out = verify(results / "other")
-    assert (code, out.splitlines()[-1].split(" from ")[0]) == (0, "The results follow")
+    assert (code, out.splitlines()[-1].split(" the ")[0]) == (0, "The results match")
     edited = tmp_path / "edited"
     shutil.copytree(results / "other", edited)
     rows = (edited / "sought.jsonl").read_text("utf-8")
@@ -278,7 +284,7 @@ def test_edited_results_do_not_follow_from_the_kept_replies(results, verify, tmp
     code, out = verify(edited)
     assert code == 1
     assert "sought.jsonl, line " in out
-    assert "do not follow" in out
+    assert "do not match" in out
     (edited / "sought.jsonl").write_text(rows, "utf-8")
     shutil.rmtree(results / "other-cache")  # nothing proves them any more
     checked = json.loads(verify(edited, "--json")[1])

@@ -61,7 +61,7 @@ def test_the_schema_takes_the_demo_config_and_closes_every_section(judge):
 
 
 def test_cache_shows_and_clears_replies_by_model(judge, tide_server, run_tiny):
-    assert "no replies" in judge("cache").out
+    assert "no cached replies" in judge("cache").out
     assert run_tiny(tide_server, "support", "--quiet").code == 0
     assert "6  hosted_vllm/mock" in judge("cache").out
     assert judge("cache", "--clear", "--model", "openai/other").out.startswith("0 ")
@@ -97,7 +97,7 @@ def test_vectors_are_counted_and_forgotten(judge, tmp_path, folder):
     encoder.close()
     assert "         2  vectors, 0.0 MB in " in judge("cache", *flags).out
     assert " vectors" not in judge("cache", *flags, "--clear", "--model", "m").out
-    assert judge("cache", *flags, "--clear").out.endswith("2 vectors forgotten\n")
+    assert judge("cache", *flags, "--clear").out.endswith("2 vectors deleted\n")
     assert " vectors" not in judge("cache", *flags).out
 
 

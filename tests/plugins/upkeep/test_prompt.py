@@ -122,8 +122,8 @@ def test_further_calls_to_the_same_question_are_counted(judge):
         for n in (1, 2, 3)
     )
     assert "more call" not in one.out
-    assert "takes 1 more call like" in two.out
-    assert "takes 2 more calls like" in three.out
+    assert "needs 1 more call like" in two.out
+    assert "needs 2 more calls like" in three.out
 
 
 def test_the_window_of_a_config_is_that_of_the_prompt(judge, tmp_path):
@@ -223,17 +223,17 @@ def test_tokens_are_those_of_the_model_where_litellm_has_its_tokenizer(judge, mo
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["suport"], "no judge 'suport'; did you mean support?; wanted"),
+        (["suport"], "unknown judge 'suport'; did you mean support?; wanted"),
         (["absent.yaml"], "absent.yaml: no such file"),
         (
             ["support", "--item", "sentnce=x"],
-            "no such field; there is sentence, passage, title; did",
+            "no such field; wanted one of sentence, passage, title; did",
         ),
         (["support", "--item", "x"], "--item x: wanted FIELD=VALUE"),
-        (["support", "--item", "passage=a", "--item", "passage=b"], "given 2 times, wanted once"),
+        (["support", "--item", "passage=a", "--item", "passage=b"], "given 2 times; wanted once"),
         (["query_writer", "--item", "wanted=two"], "--item wanted=two: wanted a whole number"),
-        (["nuggetizer", "--items", "items.jsonl"], "labels no items; use --item"),
-        (["support", "--items", "items.jsonl", "--item", "a=b"], "wanted one of them"),
+        (["nuggetizer", "--items", "items.jsonl"], "does not label items; use --item"),
+        (["support", "--items", "items.jsonl", "--item", "a=b"], "use one of them"),
     ],
 )
 def test_what_cannot_be_printed_ends_in_one_line(judge, tmp_path, flags, said):
@@ -309,7 +309,7 @@ def test_without_files_it_names_those_that_are_wanted_and_where(judge, files):
         (["--topics", "questions.tsv", "--runs", "gone/*.jsonl"], "gone/*.jsonl"),
         (
             ["--topics", "texts.jsonl", "--runs", "answers"],
-            "--topics texts.jsonl: holds passages; name it with --passages",
+            "--topics texts.jsonl: contains passages; name it with --passages",
         ),
         (["--model", "hosted_vllm/mine"], "api_base"),
         (["--demo", "--topics", "questions.tsv"], "--demo"),

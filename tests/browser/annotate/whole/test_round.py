@@ -151,7 +151,9 @@ def check_commands(home, results, kind, fits, labelled, judged):
     n_labels = {row["run_id"]: row["n_labels"] for row in corrected if row["row"] == "corrected"}
     assert n_labels == runs
     sheet = ("--labels", "human.csv", "--kind", kind, "--n", 5, "--out", "more.csv")
-    assert f"{len(labelled.labels)} labelled before" in judge("next", results, *sheet, cwd=home)
+    assert f"{len(labelled.labels)} of which are labelled already" in judge(
+        "next", results, *sheet, cwd=home
+    )
 
 
 def go(work, at_work, home, kind, keys, marks):

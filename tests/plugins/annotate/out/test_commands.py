@@ -123,7 +123,7 @@ def test_the_four_commands_read_labels_of_two_people(support, judged, labels, tm
     assert "corrected" in judge("score", judged, "--labels", out, *where, cwd=tmp_path).stdout
     more = ["--kind", "support", "--labels", out, "--n", "5", "--out", "more.csv"]
     printed = judge("next", judged, *more, cwd=tmp_path).stdout
-    assert f"{len(either)} labelled before" in printed
+    assert f"{len(either)} of which are labelled already" in printed
     fit = ["--judge", "support", "--method", "threshold", "--out", "fit.json"]
     fitted = judge("calibrate", out, *fit, cwd=tmp_path)
     assert f"{len(decided)} labels" in fitted.stdout + fitted.stderr

@@ -100,7 +100,7 @@ def test_another_model_is_asked_instead_of_the_one_that_judged(judge, judged, ti
     model = ["--model", "lexical", "--conditions", "labels,schema"]
     ran = judge("probe", judged, "--judge", "support", *model)
     assert ran.code == 0, ran.err
-    verdict = "No label of the support judge changes under 3 conditions (6 items)."
+    verdict = "3 conditions change no label of the support judge (6 items)."
     assert ran.out.startswith(verdict)
     assert "skipped schema: model lexical takes no reply schema" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -153,10 +153,13 @@ def test_a_broken_reply_is_asked_again_once_as_in_any_run(judge, judged, tide_se
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--judge", "support", "--conditions", "weather"], "--conditions 'weather': wanted some"),
+        (
+            ["--judge", "support", "--conditions", "weather"],
+            "--conditions 'weather': unknown; wanted one or more",
+        ),
         (["--judge", "support", "--field", "x"], "--field x: wanted OURS=THEIRS"),
         (["--judge", "relevance"], "has no relevance.jsonl"),
-        (["--judge", "support", "--out", "out"], "which no probe wrote; name another --out"),
+        (["--judge", "support", "--out", "out"], "which no probe wrote; choose another --out"),
         (["--judge", "support", "--out", "tiny/topics.tsv/p"], "topics.tsv/p: cannot be written"),
         (["--judge", "mine.yaml"], "mine.yaml: no such file"),
         (["--judge", "support", "--set", "models.default.rpm=no"], "models.default.rpm"),
@@ -234,7 +237,7 @@ def by_fault(rows, judge):
 def test_all_judges_of_a_folder_are_tested_and_each_label_is_listed(judge, demo, tmp_path, rows_of):
     ran = judge("probe", demo, "--faults", "--json", "--out", "test")
     assert ran.code == 0, ran.err
-    assert "Each planted text: test/cases.jsonl" in ran.err
+    assert "All planted texts: test/cases.jsonl" in ran.err
     nuggets, support = (by_fault(ran.rows, name) for name in ("assigner", "support"))
     assert nuggets["citation-swap"]["blind"] == "answers are judged without their citations"
     assert support["citation-swap"]["detection"]["n"] == 30
@@ -273,8 +276,8 @@ def test_another_model_is_shown_beside_the_lexical_judge(judge, demo, tide_serve
     ran = judge("probe", demo, "--faults", *model)
     assert ran.code == 3
     assert sum(row["calls"] for row in plan.rows) == len(tide_server.requests)
-    assert "5 labels are missing, never taken as moved; --out lists them" in ran.err
-    verdict = "The assigner judge sees 0 of "
+    assert "5 labels are missing, not counted as changed; --out lists them" in ran.err
+    verdict = "The assigner judge notices 0 of "
     assert ran.out.startswith(verdict)
     assert "; lexical: +" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -297,7 +300,7 @@ def test_a_limit_ends_the_asking_and_is_no_detection(judge, demo, tide_server):
     limited = ["--judge", "support", "--set", "run.max_calls=3", "--sample", 5, "--json"]
     ran = judge("probe", demo, "--faults", *model, *limited)
     assert ran.code == 3
-    assert "Stopped at max_calls 3: the figures are partial" in ran.err
+    assert "Stopped at max_calls 3: the results are partial" in ran.err
     last = by_fault(ran.rows, "support")["all"]
     assert last["detection"]["n"] + last["detection"]["n_unjudged"] == 25
     assert last["detection"]["value"] in (None, 0.0)
@@ -346,11 +349,14 @@ def test_of_questions_nothing_is_said_that_would_have_to_fall(judge, tiny):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name the judge that is probed (--judge), or plant faults (--faults)"),
-        (["--faults", "--conditions", "batch"], "--conditions: faults are planted under one"),
-        (["--faults", "--judge", "nuggetizer"], "--judge nuggetizer: wanted assigner, support"),
+        ([], "name the judge to probe with --judge, or plant errors with --faults"),
+        (["--faults", "--conditions", "batch"], "--conditions and --faults exclude each other"),
+        (
+            ["--faults", "--judge", "nuggetizer"],
+            "--judge nuggetizer: unknown; wanted assigner, support",
+        ),
         (["--faults", "--judge", "entailment"], "has no entailments.jsonl"),
-        (["--faults", "--out", "demo"], "which no probe wrote; name another --out"),
+        (["--faults", "--out", "demo"], "which no probe wrote; choose another --out"),
     ],
 )
 def test_what_cannot_be_tested_ends_with_2_and_one_line(judge, demo, arguments, message):
@@ -364,13 +370,13 @@ def test_a_file_does_not_say_who_judged_it_and_passages_are_no_answers(judge):
     collection = EXAMPLES.parent / "tests" / "collection"
     ran = judge("probe", collection / "labels" / "grounded.jsonl", "--faults")
     assert ran.code == 2
-    assert "is no results folder; name the judge of its items (--judge)" in ran.err
+    assert "is not a results folder; name the judge of its items (--judge)" in ran.err
     files = [f"--{name}={collection / name}.jsonl" for name in ("candidates", "passages")]
     topics = f"--topics={collection / 'topics.tsv'}"
     assert judge("run", "relevance", topics, *files, "--out", "rel").code == 0
     ran = judge("probe", "rel", "--faults")
     assert ran.code == 0, ran.err
-    text = "skipped relevance: it judges passages, and faults are planted in what systems wrote"
+    text = "skipped relevance: it judges passages; faults are planted in texts that systems wrote"
     assert " ".join(ran.out.split()) == text
 
 
@@ -467,7 +473,7 @@ def test_a_dry_run_asks_nothing_and_has_the_calls_by_part(
         "support without all": 6,
     }
     shown = inject(judge, injection_command_judged, "--dry-run")
-    assert "skipped quotes: the support judge quotes nothing" in shown.out
+    assert "skipped quotes: the support judge does not quote" in shown.out
     assert tide_server.requests == []
 
 
@@ -489,7 +495,9 @@ def test_each_planted_text_is_in_a_file_with_what_became_of_it(
     assert ran.out.startswith("Injected text changes 1 of ")
     [flipped] = [line for line in ran.out.splitlines() if line.startswith("role-play-6")]
     assert "1/1" in flipped
-    assert "1 labels are missing, neither flips nor not; listed in probed/unjudged" in ran.err
+    assert (
+        "1 labels are missing, neither flipped nor unflipped; listed in probed/unjudged" in ran.err
+    )
     assert max(map(len, ran.out.splitlines())) <= 80
     folder = injection_command_judged.parent / "probed"
     cases = {row["payload"]: row for row in rows_of(folder / "cases.jsonl")}
@@ -523,9 +531,9 @@ def test_another_model_is_asked_instead(judge, injection_command_judged, tide_se
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--conditions", "batch"], "--conditions: texts are planted under one"),
-        (["--faults"], "--injection: wanted it without --faults"),
-        (["--out", "out"], "which no probe wrote; name another --out"),
+        (["--conditions", "batch"], "--conditions and --injection exclude each other"),
+        (["--faults"], "--faults and --injection exclude each other"),
+        (["--out", "out"], "which no probe wrote; choose another --out"),
         (["--max-cost", "1"], "the price of model"),
     ],
 )

@@ -302,7 +302,7 @@ def test_a_guard_that_a_judge_does_not_see_costs_nothing(claims, config_for, few
             "n": 0, "value": None, "low": None, "high": None, "n_topics": 4, "level": 0.95
         }  # fmt: skip
     assert {each.name: each.reason for each in report.skipped} == {
-        "quotes": "the support judge quotes nothing"
+        "quotes": "the support judge does not quote"
     }
     assert len(bare) == 16
     assert sum("response_format" in body for body in bare) == 8
@@ -438,5 +438,5 @@ def test_items_that_address_a_judge_already_are_left_out_and_counted(tmp_path):
     assert len(report.items) == 2
     assert problems.counts() == {"instruction_like": 1, "not_honest": 1}
     alone = write_rows(tmp_path / "alone.jsonl", rows[:1])
-    with pytest.raises(InputError, match="all items hold what looks like an instruction"):
+    with pytest.raises(InputError, match="all items already contain text like an instruction"):
         inject(alone, "support", load_config(None, {}), Problems(), Options(repeats=1))

@@ -143,7 +143,7 @@ def test_replicates_are_compared_with_the_base_and_with_each_other(claims, confi
     assert [rows[f"replicate-{k}"]["changed"]["value"] for k in (1, 2, 3)] == [0.1, 0.2, 0.3]
     among = rows["replicates"]
     pairs = list(itertools.combinations(range(4), 2))
-    assert (among["n"], among["against"]) == (60, "each other")
+    assert (among["n"], among["against"]) == (60, "pairwise")
     assert among["changed"]["value"] == pytest.approx(sum(b - a for a, b in pairs) / 60)
     # Base 5 full; after the first claim went over, 4: kappa = (0.9 - 0.5) / 0.5.
     assert rows["replicate-1"]["kappa"]["unweighted"]["value"] == pytest.approx(0.8)
@@ -223,7 +223,7 @@ def test_a_sample_has_whole_answers_of_all_topics_and_is_the_same_again(nuggets,
             nuggets, "assigner", config_for(server), Problems(),
             Options(kinds=(), limit=25, seed=7),
         )  # fmt: skip
-        with pytest.raises(InputError, match=r"--sample 9: .* stay together, 10 or more"):
+        with pytest.raises(InputError, match=r"--sample 9: .* stay together; wanted 10 or more"):
             probe(nuggets, "assigner", config_for(server), Problems(), Options(limit=9))
     assert len(one.items) == 20
     assert {item.ids["topic_id"] for item in one.items} == {"t1", "t2"}
@@ -288,7 +288,7 @@ def test_a_judge_of_ones_own_is_probed_by_its_file(tmp_path, config_for):
             "2: its ids are topic_id, run_id",
         ),
         ([{"topic_id": "t1", "sentence": " ", "passage": "y"}], "no item has the texts"),
-        ([{"run_id": "a", "topic_id": "t", "nuggets": []}], "holds assignments"),
+        ([{"run_id": "a", "topic_id": "t", "nuggets": []}], "contains assignments"),
     ],
     ids=["no text", "no id", "twice", "other ids", "blank", "other kind"],
 )
@@ -311,7 +311,9 @@ def test_dollars_are_not_spent_where_their_price_is_not_known(claims, config_for
 
 
 def test_a_judge_that_does_not_exist_is_named_with_those_that_do(claims):
-    with pytest.raises(InputError, match="--judge nuggetizer: wanted assigner, support, relevance"):
+    with pytest.raises(
+        InputError, match="--judge nuggetizer: unknown; wanted assigner, support, relevance"
+    ):
         probe(claims, "nuggetizer", load_config(None, {}), Problems())
 
 
