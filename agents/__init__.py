@@ -1,7 +1,7 @@
-"""Judges that take several steps: they search, read, ask other judges, and keep a trace of it.
+"""Judges of several steps: they search, read, ask other judges, and keep a trace.
 
-Each is a DSPy module over ordinary judges. Imports `judges`, `retrieval`, `backends`, `records`;
-programs import this.
+Each is a DSPy module that uses ordinary judges. Imports `judges`, `retrieval`, `backends`,
+`records`; programs import this.
 """
 
 import lazy_loader

@@ -23,8 +23,8 @@ class Agent(dspy.Module):  # type: ignore[misc]
     that `act` returns, and `trace`, the steps. Raises JudgeError if there is no judgement.
 
     Args:
-        corpus: what it searches; None if it searches nothing.
-        limits: limits for one item; None takes those of its class.
+        corpus: the passages that it searches; None if it searches nothing.
+        limits: limits for one item; None: the limits of its class.
 
     A subclass defines `name`, `inputs` and `act`.
 
@@ -63,18 +63,18 @@ class Agent(dspy.Module):  # type: ignore[misc]
             setattr(self, name, judges[name] if name in judges else kind(model))
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
-        """What it makes of an item, ready for JSON. It acts through `tools` alone.
+        """Judge an item and return values ready for JSON. It acts only through `tools`.
 
-        Raises: JudgeError where there is no judgement.
+        Raises: JudgeError if there is no judgement.
         """
         raise TypeError(f"{type(self).__name__} must define act()")
 
     async def outcome(self, **item: Any) -> Outcome:
-        """What became of one item, with its steps; `made` among the values is what `act` gave.
+        """Judge one item and return the outcome with its steps; its value `made` is `act`'s result.
 
-        One that met the budget of the run is Unjudged(budget), whatever `act` made of that.
+        An item that reached the budget of the run is Unjudged(budget), whatever `act` returned.
 
-        Raises: EndpointUnusable when no request can succeed.
+        Raises: EndpointUnusable if no request can succeed.
         """
         references = item.get("references", ())
         tools = Tools(
@@ -95,7 +95,7 @@ class Agent(dspy.Module):  # type: ignore[misc]
         return Judged({"made": made}, tools.calls(), self._steps(tools))
 
     def identity(self) -> list[Any]:
-        """All that decides what it makes of an item, but for its judges."""
+        """Everything that decides its result for an item, except its judges."""
         corpus = self.corpus.fingerprint if self.corpus is not None else None
         return [self.name, self.version, list(self.limits), corpus]
 

@@ -1,4 +1,4 @@
-"""What an agent searches: passages by id, with a fingerprint of passages and settings."""
+"""The passages that an agent searches, with a fingerprint of passages and settings."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Corpus(Protocol):
     def fingerprint(self) -> str: ...
 
     async def search(self, query: str) -> Ranked:
-        """The passages for a query, best first; [] where nothing matches.
+        """Find the passages for a query, best first; [] if nothing matches.
 
-        Raises: anything; it ends the item as `Unjudged(tool)`.
+        Raises: any error; it ends the item as `Unjudged(tool)`.
         """
         ...
 
     def passage(self, passage_id: str) -> Passage | None:
-        """A passage by its id; None: there is none."""
+        """Return a passage by its id, or None."""
         ...
 
 
@@ -40,8 +40,8 @@ class PassageCorpus:
     """Passages in memory, searched by BM25 (see `retrieval.bm25.Bm25`).
 
     Args:
-        passages: each with an id of its own.
-        hits: of a search, at most.
+        passages: each with a different id.
+        hits: the largest number of hits of a search.
 
     Raises: ValueError for no passages, or two texts under one id.
 

@@ -34,7 +34,7 @@ JUDGES = {
     "entailment": EntailmentJudge,
     "gap_writer": GapWriter,
 }
-STARTING_HITS = 3  # passages that a nugget to start with is checked against
+STARTING_HITS = 3  # passages that a given nugget is checked against
 
 
 class SearchSettings(NamedTuple):
@@ -95,7 +95,7 @@ class NuggetSearcher(Agent):
         *,
         model: str | ModelConfig | None = None,
         judges: Mapping[str, Any] | None = None,
-        settings: SearchSettings = SearchSettings(),  # noqa: B008  a tuple, which nothing can change
+        settings: SearchSettings = SearchSettings(),  # noqa: B008  an immutable tuple
     ) -> None:
         super().__init__(corpus, limits)
         self.take_judges(judges, model)
@@ -146,7 +146,7 @@ class _Search:
         self.n_started = self.n_ungrounded = 0
 
     async def run(self, start: Sequence[str]) -> str:
-        """Search until something ends it, and say what did."""
+        """Search until a limit or condition ends it; returns which one."""
         settings, n_without = self.agent.settings, 0
         try:
             await self._begin(start)
@@ -161,7 +161,7 @@ class _Search:
         return "rounds"
 
     async def _begin(self, start: Sequence[str]) -> None:
-        """Find passages for the nuggets that there are already, and split the question."""
+        """Find passages for the given nuggets, and split the question."""
         if start:
             part = self.tools.part("plan", "start")
             for text in dict.fromkeys(start):
@@ -175,7 +175,7 @@ class _Search:
         self.facets = split.subquestions[: self.agent.settings.facets]
 
     async def _ground(self, part: Tools, text: str) -> None:
-        """Add a nugget to start with if one of the passages found by its own text carries it."""
+        """Add a given nugget if one of the passages found by its text supports it."""
         for docid, _ in await part.search(text, STARTING_HITS):
             passage = part.passage(docid)
             self._need(1)
@@ -197,7 +197,7 @@ class _Search:
             await self._visit(part.part("plan", f"facet {index + 1}"), number, index, query)
 
     def _choose_facets(self, number: int) -> list[int]:
-        """The facets that a round looks into: all; later those with the fewest nuggets."""
+        """The facets of a round: all in the first; later those with the fewest nuggets."""
         if number == 1:
             return list(range(len(self.facets)))
         counts = [self.nugget_list.count_facet(index) for index in range(len(self.facets))]
@@ -215,7 +215,7 @@ class _Search:
         return list(queries)
 
     async def _visit(self, part: Tools, number: int, facet: int, query: str) -> None:
-        """Search for a facet, and keep what the passages that are new have to say on it."""
+        """Search for a facet, and keep the nuggets of new passages."""
         self.tried.append(query)
         unread = [docid for docid, _ in await part.search(query) if docid not in self.read]
         if not unread:
@@ -270,7 +270,7 @@ class _Search:
     async def _check_support(
         self, part: Tools, pairs: Sequence[tuple[str, str, Passage]]
     ) -> list[tuple[Verdict, str]]:
-        """Whether a passage carries a nugget, for each pair of them. Raises: JudgeError."""
+        """Whether a passage supports a nugget, for each pair. Raises: JudgeError."""
         judge = self.agent.support
         questions = [
             Question(
@@ -289,14 +289,14 @@ class _Search:
         return [(require_verdict(verdict), path) for verdict, path in verdicts]
 
     async def _keep(self, part: Tools, new: VerifiedNugget) -> bool:
-        """Add a verified nugget, or join it to another; whether it was added."""
+        """Add a verified nugget, or merge it with another; returns whether it was added."""
         if len(self.nugget_list.nuggets) >= self.agent.settings.most:
             raise _LimitReached("most")
         self._need(self.nugget_list.max_calls(new.text))
         return await self.nugget_list.add(new, part)
 
     def _need(self, n: int) -> None:
-        """End the search unless so many calls are left."""
+        """End the search unless this many calls are left."""
         if self.tools.n_calls_left < n:
             raise _LimitReached("calls")
 
@@ -311,7 +311,7 @@ def _make_source(docid: str, span: tuple[int, int], query: str, number: int) -> 
 
 
 def _find_span(text: str, passage: Passage, verdict: Verdict) -> tuple[int, int] | None:
-    """Where a passage states a nugget: as the judge quoted it, or where most of its words are."""
+    """Find where a passage states a nugget: the judge's quote, or most of its words."""
     for quote in verdict.evidence or ():
         if quote.of == "passage" and quote.start is not None and quote.end is not None:
             return quote.start, quote.end
@@ -328,8 +328,8 @@ class VerifiedNugget:
     """A nugget whose sources were verified.
 
     Attributes:
-        sources: where it stands: docid, start, end, query, round; at least one.
-        facets: indices of the facets whose search found it. because: paths of what verified it.
+        sources: the places that state it: docid, start, end, query, round; at least one.
+        facets: indices of the facets whose search found it. because: paths of the verifying steps.
     """
 
     text: str
@@ -338,7 +338,7 @@ class VerifiedNugget:
     because: list[str] = field(default_factory=list)
 
     def join(self, other: VerifiedNugget) -> None:
-        """Take over what another nugget that says the same rests on."""
+        """Take over the sources of another nugget that says the same."""
         spans = {(source["docid"], source["start"], source["end"]) for source in self.sources}
         for source in other.sources:
             if (source["docid"], source["start"], source["end"]) not in spans:
@@ -348,14 +348,14 @@ class VerifiedNugget:
 
 
 class NuggetList:
-    """Nuggets in the order in which they were found, without duplicates.
+    """Nuggets in the order of discovery, without duplicates.
 
     Two nuggets are duplicates if each states the other. The entailment judge decides this for the
     new nugget and the known one that shares most words with it; or the words alone decide.
 
     Args:
-        judge: who says whether one nugget states another.
-        dedupe: words: by the lexical rule of that judge, of all known ones, without a call.
+        judge: decides whether one nugget states another.
+        dedupe: words: use the judge's lexical rule with all known nuggets, without a call.
     """
 
     def __init__(self, judge: ItemJudge, dedupe: Dedupe) -> None:
@@ -366,11 +366,11 @@ class NuggetList:
 
     @property
     def texts(self) -> list[str]:
-        """Of all nuggets, in their order."""
+        """Texts of all nuggets, in order."""
         return [nugget.text for nugget in self.nuggets]
 
     def count_facet(self, facet: int) -> int:
-        """How many nuggets a facet's searches found."""
+        """Number of nuggets found by a facet's searches."""
         return sum(facet in nugget.facets for nugget in self.nuggets)
 
     def max_calls(self, text: str) -> int:
@@ -380,9 +380,9 @@ class NuggetList:
         return 0 if by_words or self._find_nearest(text) is None else 2
 
     async def add(self, new: VerifiedNugget, tools: Tools) -> bool:
-        """Add a nugget, or join it to the one that says the same; whether it was added.
+        """Add a nugget, or merge it with an equal one; returns whether it was added.
 
-        Raises: JudgeError where a call gave no judgement.
+        Raises: JudgeError if a call gave no judgement.
         """
         same = await self._find_duplicate(new.text, tools)
         if same is None:
@@ -406,7 +406,7 @@ class NuggetList:
         return near if await self._is_stated(text, near.text, tools) else None
 
     def _find_nearest(self, text: str) -> VerifiedNugget | None:
-        """The known nugget that shares most with a text; None: none shares anything."""
+        """The known nugget that shares most words with a text, or None."""
         shares = ((max(_shares(text, nugget.text)), nugget) for nugget in self.nuggets)
         share, nugget = max(shares, key=lambda pair: pair[0], default=(0.0, None))
         return nugget if share > 0 else None
@@ -418,7 +418,7 @@ class NuggetList:
 
 
 def get_best_label(judge: ItemJudge) -> str:
-    """The label of a judge that means yes, whole, full."""
+    """The best label of a judge, such as yes or full."""
     fitted = judge.correction.labels if judge.correction is not None else None
     return (fitted or judge.scale)[-1]
 

@@ -1,4 +1,4 @@
-"""An agent that asks what a corpus can answer: sub-questions, each with a passage, or with none."""
+"""An agent that finds which sub-questions a corpus can answer, and by which passage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .agent import Agent
 from .corpus import Corpus
 from .tools import Limits, Tools
 
-MAX_QUESTIONS = 15  # questions of a topic
+MAX_QUESTIONS = 15  # sub-questions of a topic
 HITS = 5  # passages that are graded for a question
 JUDGES: Mapping[str, type[Judge]] = {
     "question_decomposer": QuestionDecomposer,
@@ -24,22 +24,21 @@ JUDGES: Mapping[str, type[Judge]] = {
 
 
 class Researcher(Agent):
-    """Splits a question and finds what answers the parts: `researcher(question=...).questions`.
+    """Splits a question and finds answers to its parts: `researcher(question=...).questions`.
 
-    Each part is searched for, and the passages found are graded, the best first, until one reaches
-    `eta`. `answered_by`: the id of that passage; None: no passage that was found reaches it, so
-    that the corpus, as far as this search sees it, does not answer the question. `grades`: those
-    that were given, by passage.
+    It searches for each part and grades the passages, best first, until one reaches
+    `eta`. `answered_by`: the id of that passage; None: no passage reached it, so the corpus, as far
+    as this search sees it, does not answer the question. `grades`: the grades by passage.
 
-    With `questions=[...]` these are looked into, and nothing is split.
+    With `questions=[...]` it uses these, and splits nothing.
 
-    A grade that is missing ends the item where no other passage answers the question: nothing
-    rests on a failure. Parts are looked into side by side.
+    A missing grade ends the item unless another passage answers the question, so that no
+    result depends on a failure. Parts are searched in parallel.
 
     Args:
-        model: of both judges, where they are not given.
+        model: of both judges, unless they are given.
         judges: by their names in a config: question_decomposer, answerability.
-        eta: grade, 1 to 5, from which a passage answers. most: questions made of one.
+        eta: grade, 1 to 5, from which a passage answers. most: number of sub-questions.
 
     Source: the grades and eta of arXiv:2506.20051 (CRUX).
     """
@@ -80,7 +79,7 @@ class Researcher(Agent):
         rows, because = [], []
         for task in tasks:
             made = task.result()
-            if isinstance(made, JudgeError):  # after all of them, so that the steps are the same
+            if isinstance(made, JudgeError):  # after all, so that the steps are always the same
                 raise made
             rows.append(made[0])
             because += made[1]
@@ -102,7 +101,7 @@ class Researcher(Agent):
     async def _answer(
         self, part: Tools, question: str
     ) -> tuple[dict[str, Any], list[str]] | JudgeError:
-        """Who answers a question, and by which step; or why that is not known."""
+        """The passage that answers a question, and its step; or why it is unknown."""
         made: dict[str, Any] = {"question": question, "answered_by": None, "grades": {}}
         failed: JudgeError | None = None
         try:

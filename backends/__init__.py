@@ -1,5 +1,5 @@
-"""Who answers a judge's question: an LM behind a gateway, a recording, or the lexical baseline.
-Imports records; judges, retrieval and all above them may import it."""
+"""Backends answer a judge's question: a model behind a gateway, a recording, or word overlap.
+Imports records; judges, retrieval and the layers above may import it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ def open_backend(
     offline: bool = False,
     batches: Batches | None = None,
 ) -> Backend:
-    """The Backend for one model entry.
+    """Open the backend for one model entry.
 
-    With `offline` the endpoint is not needed, nor is its key; a recording still answers. With
-    `batches` an endpoint is asked through its batch API. A proxy that gets the requests is named.
-    Raises: EndpointUnusable if its key is missing; InputError if its recording is broken, vLLM is
-        not installed, or there is no batch API on the way to it.
+    With `offline`, the endpoint and its key are not needed; a recording still answers. With
+    `batches`, requests go through the endpoint's batch API. A proxy that the environment sets is
+    announced.
+    Raises: EndpointUnusable if the key is missing; InputError if the recording is broken, vLLM is
+        not installed, or the endpoint cannot be reached through a batch API.
     """
     from .offline import LexicalBackend
     from .tracing import open_gateway
@@ -57,7 +58,7 @@ def open_backend(
 
 
 def open_transport(config: ModelConfig) -> Transport:
-    """What carries the requests of an `http`, `litellm`, `decision` or `vllm` entry.
+    """Open what sends the requests of an `http`, `litellm`, `decision` or `vllm` entry.
 
     Raises: EndpointUnusable; InputError if the extra that it needs is not installed.
     """

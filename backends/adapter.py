@@ -1,13 +1,13 @@
-"""How a DSPy signature becomes chat messages: data as fenced JSON, the reply as one JSON object.
+"""Turns a DSPy signature into chat messages: data as fenced JSON, the reply as one JSON object.
 
-The system message has the task, what each label means, the rules, and what the settings and the
-data hold. The user message has the settings, the data and one closing line. Only the texts that
-are worked on are data; a setting is an input marked with `SETTING`, such as the longest list.
+The system message holds the task, the meaning of each label, the rules, and a description of the
+settings and the data. The user message holds the settings, the data and one closing line. Only
+the texts to work on are data; a setting is an input marked with `SETTING`, such as a length limit.
 
-Judged text is hostile, so every input value is JSON inside a fence that it cannot close: `<`
-and `[[` are written as JSON escapes, which leaves no way to end the fence, to forge a DSPy
-field marker or to start a new message. The adapter works inside plain DSPy (optimisers use
-it so); `prompt.Prompt` compiles what it writes into a template, byte for byte the same.
+Judged text may be hostile, so every input value is JSON inside a fence that it cannot close: `<`
+and `[[` are written as JSON escapes, so a text can neither end the fence, forge a DSPy field
+marker nor start a new message. The adapter works inside plain DSPy, for optimisers.
+`prompt.Prompt` compiles its output into a template that is byte for byte the same.
 """
 
 from __future__ import annotations
@@ -56,35 +56,35 @@ SETTING = Setting()
 
 
 def split_settings(signature: type[dspy.Signature]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the inputs that are settings, and of those that are data, in their order."""
+    """Names of the inputs that are settings, and names of the inputs that are data, in order."""
     fields = signature.input_fields.items()
     settings = [n for n, f in fields if any(isinstance(mark, Setting) for mark in f.metadata)]
     return tuple(settings), tuple(n for n, _ in fields if n not in settings)
 
 
 def as_data(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None) -> str:
-    """The inputs as one JSON line in which no fence, tag or field marker can stand."""
+    """Write the inputs as one JSON line that cannot contain a fence, tag or field marker."""
     return data_line(inputs, default).decode()
 
 
 def data_line(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None) -> bytes:
-    """As `as_data`, in UTF-8."""
+    """Write what `as_data` writes, in UTF-8."""
     try:
         line = orjson.dumps(inputs, default=default)
-    except TypeError:  # half a surrogate pair, which UTF-8 cannot hold: as a JSON escape
+    except TypeError:  # UTF-8 cannot hold half a surrogate pair: write a JSON escape
         line = json.dumps(inputs, default=default, separators=(",", ":")).encode()
     return _fence_line(line)
 
 
 def _fence_line(line: bytes) -> bytes:
-    """JSON without a tag, and without two brackets but where a list of lists begins."""
-    if b"[" in line and b"[[" in line:  # one is found much faster than two
+    """JSON without a tag, and without two brackets except where a list of lists begins."""
+    if b"[" in line and b"[[" in line:  # finding one bracket is much faster than two
         line = _STRING.sub(lambda text: text[0].replace(b"[[", b"[\\u005b"), line)
     return line.replace(b"<", b"\\u003c")
 
 
 def read_message_data(message: str) -> dict[str, Any]:
-    r"""The settings and the data of a user message that the adapter wrote.
+    r"""Read the settings and the data of a user message that the adapter wrote.
 
     >>> text = '<settings>\n{"limit":3}\n</settings>\n<data>\n{"text":"a"}\n</data>\nReply.'
     >>> read_message_data(text)
@@ -97,13 +97,13 @@ def read_message_data(message: str) -> dict[str, Any]:
 
 
 def defaults(signature: type[dspy.Signature]) -> dict[str, Any]:
-    """The inputs that a call may lack, such as a title, with what stands for their lack."""
+    """Inputs that a call may omit, such as a title, with their default values."""
     fields = signature.input_fields.items()
     return {name: field.default for name, field in fields if not field.is_required()}
 
 
 def without(signature: type[dspy.Signature], names: Container[str]) -> type[dspy.Signature]:
-    """The signature without these fields."""
+    """Copy the signature without these fields."""
     fields = {n: (f.annotation, f) for n, f in signature.fields.items() if n not in names}
     reduced: type[dspy.Signature] = dspy.Signature(
         fields, signature.instructions, signature.__name__
@@ -114,26 +114,26 @@ def without(signature: type[dspy.Signature], names: Container[str]) -> type[dspy
 def replace_instructions(
     signature: type[dspy.Signature], instructions: str
 ) -> type[dspy.Signature]:
-    """The signature with other instructions."""
+    """Copy the signature with other instructions."""
     return _restore_name(signature, signature.with_instructions(instructions))
 
 
 def with_first(
     signature: type[dspy.Signature], name: str, field: FieldInfo, kind: Any
 ) -> type[dspy.Signature]:
-    """The signature with one field more, before the other inputs or outputs."""
+    """Copy the signature with one more field, before the other inputs or outputs."""
     return _restore_name(signature, signature.prepend(name, field, kind))
 
 
 def _restore_name(
     signature: type[dspy.Signature], made: type[dspy.Signature]
 ) -> type[dspy.Signature]:
-    made.__name__ = signature.__name__  # DSPy calls the new one StringSignature
+    made.__name__ = signature.__name__  # DSPy names the copy StringSignature
     return made
 
 
 class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
-    """Formats any judge signature; used by the compiled path and by DSPy itself alike."""
+    """Formats any judge signature, for compiled prompts and for DSPy itself."""
 
     def format(
         self,
@@ -141,7 +141,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """All messages, without the inputs with a default that the call lacks."""
+        """Write all messages, without the inputs that the call leaves at their default."""
         default_values = defaults(signature)
         if default_values:
             lacking = {
@@ -150,12 +150,12 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
             signature = without(signature, lacking) if lacking else signature
             demos = [
                 {**default_values, **demo} for demo in demos
-            ]  # which would count as incomplete
+            ]  # DSPy would count it as incomplete
         messages: list[dict[str, Any]] = super().format(signature, demos, inputs)
         return messages
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
-        """The task, its labels and rules, what the inputs hold, and the shape of the reply."""
+        """The task, its labels and rules, descriptions of the inputs, and the form of the reply."""
         task, _, rules = self.format_task_description(signature).partition("\n\n")
         if rules.startswith("- "):
             rules = f"Rules:\n{rules}"
@@ -173,7 +173,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         return str(signature.instructions).strip()
 
     def format_field_description(self, signature: type[dspy.Signature]) -> str:
-        """One line per input: its name and what it holds; the settings first."""
+        """One line per input: its name and its description; settings come first."""
         fields = signature.input_fields
         blocks = (
             "\n".join([head, *(_line(name, fields[name]) for name in names)])
@@ -183,7 +183,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         return "\n\n".join(blocks)
 
     def format_field_structure(self, signature: type[dspy.Signature]) -> str:
-        """The shape of the reply, each label spelled out."""
+        """The form of the reply, with each label spelled out."""
         fields = signature.output_fields.items()
         shape = ", ".join(f'"{name}": {_shape(field)}' for name, field in fields)
         notes = "\n".join(_line(name, field) for name, field in fields)
@@ -197,7 +197,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         suffix: str = "",
         main_request: bool = False,
     ) -> str:
-        """The inputs, in the signature's order, as fenced JSON; those at their default left out."""
+        """The inputs, in the signature's order, as fenced JSON, without those at their default."""
         empty = defaults(signature)
         values = {
             name: inputs[name]
@@ -216,7 +216,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         outputs: dict[str, Any],
         missing_field_message: str | None = None,
     ) -> str:
-        """An example's reply: a JSON object of the outputs it has, spaced as the shape is."""
+        """An example's reply: a JSON object of its outputs, spaced like the form of the reply."""
         values = {name: outputs[name] for name in signature.output_fields if name in outputs}
         plain = json.loads(as_data(values, default=str))
         try:
@@ -226,11 +226,11 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         return _fence_line(line).decode()
 
     def format_field_with_value(self, fields: Mapping[Any, Any], role: str = "") -> str:
-        """A reply with these values, as `dspy.utils.DummyLM(adapter=JudgeAdapter())` writes it."""
+        """Write a reply with these values, for `dspy.utils.DummyLM(adapter=JudgeAdapter())`."""
         return as_data({field.name: value for field, value in fields.items()}, default=str)
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """Read a reply inside plain DSPy; keys of maps are left for the judge to check."""
+        """Read a reply inside plain DSPy. The judge checks the keys of maps."""
         try:
             return ReplyFormat(signature).parse(completion, None)
         except JudgeOutputError as error:
@@ -254,7 +254,7 @@ def _label_meanings(signature: type[dspy.Signature]) -> str:
 
 
 def _line(name: str, field: FieldInfo) -> str:
-    """A field's description; its name alone where DSPy put a placeholder, as `${reasoning}`."""
+    """A field's description; only its name where DSPy put a placeholder such as `${reasoning}`."""
     extra = field.json_schema_extra
     desc = str(extra.get("desc", "")) if isinstance(extra, dict) else ""
     return f"- {name}" if desc == f"${{{name}}}" else f"- {name}: {desc}"

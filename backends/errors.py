@@ -1,4 +1,4 @@
-"""What can go wrong between a judge and its model; the type tells whether asking again can help."""
+"""Errors between a judge and its model; the type says whether retrying can help."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import orjson
 
 from ..records.judgements import Reason
 
-TOO_LONG = "prompt and reply are longer than the model's context"  # how such a detail begins
+TOO_LONG = "prompt and reply are longer than the model's context"  # start of such a detail
 NOT_AS_ASKED = "it was not in the form that was asked for"
-CONTEXT = "context"  # what is refused where a prompt and its reply do not fit
-MAX_RAW, MAX_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
+CONTEXT = "context"  # the refused part if prompt and reply do not fit
+MAX_RAW, MAX_DETAIL = 10_000, 1_000  # characters kept of a reply and of its fault
 
 
 class JudgeError(Exception):
     """A model gave no judgement. The item ends as `Unjudged(reason)`, never as a score.
 
     Attributes:
-        reason: why. detail: the same in words.
+        reason: why, as a code. detail: why, in words.
         raw: the reply, cut to MAX_RAW characters.
     """
 
@@ -31,10 +31,10 @@ class JudgeError(Exception):
 
 
 class JudgeOutputError(JudgeError):
-    """The model replied, but not with a judgement: truncated, unparseable, incomplete or refused.
+    """The model replied, but without a judgement: truncated, unparseable, incomplete or refused.
 
     Attributes:
-        complaint: what the model is told when it is asked again; it never quotes the reply. None
+        complaint: the correction that is sent to the model; it never quotes the reply. None
             if retrying will not help.
     """
 
@@ -48,8 +48,8 @@ class JudgeOutputError(JudgeError):
 class EndpointFailed(JudgeError):
     """The endpoint gave no reply.
 
-    `hint`: what a user may change, which `detail` ends with; "" if nobody can say. `refused`: see
-    EndpointUnusable. `status`: of the last reply; 0: there was none.
+    `hint`: what you can change; `detail` ends with it; "" if unknown. `refused`: see
+    EndpointUnusable. `status`: HTTP status of the last reply; 0: there was none.
     """
 
     def __init__(
@@ -77,16 +77,17 @@ class EndpointLost(EndpointFailed):
 
 
 class EndpointRefused(EndpointFailed):
-    """The endpoint does not take the request, nor perhaps any other of its kind."""
+    """The endpoint rejects the request, and perhaps every request of its kind."""
 
 
 class EndpointError(Exception):
-    """One request failed on its way: a status, a broken connection, a silence.
+    """One request failed: a bad status, a broken connection, no answer.
 
-    `retry_after_s`: what the server asked to wait, if it did. `reason`: how the judgement ends
-    when asking again does not help. `billed`: of a request that may be paid for, the bytes of a
-    reply that came; None: nothing is paid. `is_general`: others may fail in the same way; not so
-    where it is the length or the content of this one. `hint`, `refused`: see EndpointFailed.
+    `retry_after_s`: the wait that the server asked for, if any. `reason`: how the judgement ends
+    if retrying does not help. `billed`: if the request may be charged, the bytes of the reply
+    that came; None: nothing is charged. `is_general`: other requests may fail in the same way;
+    False if the length or content of this request is the cause. `hint` and `refused`: see
+    EndpointFailed.
     """
 
     def __init__(
@@ -114,13 +115,13 @@ class EndpointError(Exception):
 
 
 class EndpointUnusable(Exception):
-    """Every request to this endpoint will fail (wrong key, unknown model, schema not taken).
+    """Every request to this endpoint will fail (wrong key, unknown model, rejected schema).
 
-    Ends a run at once: what is finished stays in the journal. `refused`: the part of a request
-    that it does not take, by its name there; "" if it is something else.
+    Ends a run at once; finished judgements stay in the journal. `refused`: the part of a request
+    that the endpoint rejects, by its name there; "" for other causes.
     """
 
-    billed = None  # as that of EndpointError
+    billed = None  # as in EndpointError
 
     def __init__(self, detail: str, *, refused: str = "") -> None:
         super().__init__(detail)
@@ -131,7 +132,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]} [... cut: {len(text):,} characters]"
 
 
-# By what endpoints call it: what a config says instead.
+# The endpoint's name of a part of a request: what a config says instead.
 SETTINGS = {
     "temperature": "the model's temperature to null",
     "top_p": "the model's top_p to null",
@@ -143,7 +144,7 @@ SETTINGS = {
     "response_format": "the model's schema to json_object or none",
     "system": "the model's system_role to user",
 }
-# Longer names first: `max_tokens` stands in many an error about `max_completion_tokens`.
+# Longer names first: `max_tokens` occurs in many errors about `max_completion_tokens`.
 _NAME = re.compile(rf"(?<![\w-])({'|'.join(n for n in SETTINGS if n != 'system')})(?![\w-])")
 _NOT_TAKEN = re.compile(
     r"n[o']t (?:support|allow|permit|recogni[sz]|accept|available|compatible)|unsupported|unknown"
@@ -163,10 +164,10 @@ _VALUE = re.compile(r"context|too long|content[_ ]?(?:filter|policy)", re.IGNORE
 
 
 def find_refused_part(message: str, param: str = "") -> str:
-    """The part of a request that an error with status 400 or 422 complains of; "" if of another.
+    """The part of a request that an error with status 400 or 422 rejects; "" for other causes.
 
     Args:
-        message: the error's text. param: the parameter that it names in a field of its own.
+        message: the error's text. param: the error's field that names a parameter.
     """
     if (named := param.split(".")[0]) in SETTINGS:
         return named

@@ -1,4 +1,4 @@
-"""A signature compiled once into a request: its template, what its reply must be, and its key."""
+"""Compiles a signature once into a request: its template, the form of its reply, and its key."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ Baseline = Callable[[Mapping[str, Any]], dict[str, Any]]
 Scorer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 _FENCES = tuple(orjson.dumps(t)[1:-1] for t in (SETTINGS_OPEN, SETTINGS_CLOSE, OPEN, CLOSE + END))
-_PROBE = "\ue000probe\ue000"  # an input, while what DSPy writes is compared with a template
+_PROBE = "\ue000probe\ue000"  # a test input, to compare DSPy's output with the template
 
 
 class Prompt(ReplyFormat):
-    """What one judge question looks like on the wire.
+    """The request for one judge question.
 
     Args:
         signature: the DSPy signature; its instructions and fields make the prompt.
-        demos: worked examples, as DSPy keeps them.
-        baseline: answers the same question by counting words, from inputs to output values.
-        scorer: how sure the baseline is, from inputs to a score by output field.
+        demos: worked examples, in DSPy's form.
+        baseline: answers the same question by counting words: inputs to output values.
+        scorer: confidence of the baseline: inputs to a score by output field.
 
-    `sends_schema`: whether an endpoint is told the form of the reply, and which of its tokens are
-    labels; a prompt whose replies are no JSON of ours says no.
+    `sends_schema`: whether the endpoint receives the schema of the reply and reports its label
+    tokens; False for a prompt whose replies are not our JSON.
 
-    `messages(inputs)` equals what DSPy writes with JudgeAdapter (asserted when compiled). An input
-    with a default may be lacking: `of(inputs)` is the prompt that says nothing of it.
+    `messages(inputs)` equals DSPy's output with JudgeAdapter (asserted when compiled). An input
+    with a default may be missing: `of(inputs)` is the prompt without it.
     """
 
-    optional: Mapping[str, Any] = {}  # inputs that a call may lack, and what stands for their lack
+    optional: Mapping[str, Any] = {}  # inputs that a call may omit, with their defaults
     sends_schema = True
 
     def __init__(
@@ -78,7 +78,7 @@ class Prompt(ReplyFormat):
             raise AssertionError("JudgeAdapter no longer writes the user message as fenced data")
 
     def of(self, inputs: Mapping[str, Any]) -> Prompt:
-        """This prompt, or the one without the inputs that these lack."""
+        """This prompt, or the one without the inputs that are missing here."""
         if not self.optional:
             return self
         kinds = self.optional.items()
@@ -96,14 +96,14 @@ class Prompt(ReplyFormat):
         return self.of(inputs)._message(inputs)
 
     def _message(self, inputs: Mapping[str, Any]) -> str:
-        """The settings and the data that there are, in the signature's order."""
+        """The settings and data of these inputs, in the signature's order."""
         settings = {name: inputs[name] for name in self._settings if name in inputs}
         data = {name: inputs[name] for name in self._data if name in inputs}
         head = f"{SETTINGS_OPEN}{as_data(settings)}{SETTINGS_CLOSE}" if settings else ""
         return f"{head}{OPEN}{as_data(data)}{CLOSE}{END}"
 
     def escape_last_message(self, inputs: Mapping[str, Any]) -> bytes:
-        """The last message as it stands in the JSON string of a request, without its quotes.
+        """The last message as the content of a JSON string in a request, without quotes.
 
         Of the prompt for these inputs, see `of`.
         """
@@ -122,38 +122,38 @@ class Prompt(ReplyFormat):
         return [*prompt.fixed, {"role": "user", "content": prompt.user(inputs)}]
 
     def prompt_hash(self) -> str:
-        """Short hash of every word that is the same in all calls; names the instrument."""
+        """Short hash of all words that every call shares; identifies the prompt template."""
         text = orjson.dumps([self.name, self.fixed, self.field_schemas()])
         return hashlib.sha256(text).hexdigest()[:16]
 
 
 def _escape(inputs: dict[str, Any]) -> bytes:
-    """Inputs as they stand in a JSON string; they are JSON, so there is nothing else to escape."""
+    """Inputs as the content of a JSON string; they are JSON, so nothing else needs an escape."""
     return data_line(inputs).replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
-Optional = Literal["bounds", "limit"]  # parts of a request that an endpoint need not take
+Optional = Literal["bounds", "limit"]  # parts of a request that an endpoint may reject
 NOTHING: frozenset[Optional] = frozenset()
 _OMITTED = (NOTHING, *map(frozenset, (("bounds",), ("limit",), ("bounds", "limit"))))
 
-KEY_BYTES = 20  # of the name of a question in the reply cache
+KEY_BYTES = 20  # of a question's key in the reply cache
 
 
 class Wire:
-    """The fixed bytes of a request around the user message, and the cache key's fixed part.
+    """The fixed bytes of a request around the user message, and the fixed part of its cache key.
 
-    Log-probabilities are asked for where the model gives them and the reply holds labels, at
-    `paths`; empty: none are asked for, nor for a prompt that sends no schema.
+    Log-probabilities are requested if the model supports them and the reply holds labels, at
+    `paths`. They are not requested if `paths` is empty or the prompt sends no schema.
 
-    Two parts of a request can be left out where an endpoint does not take them: `bounds`, how long
-    texts and lists may be, and `limit`, the tokens of the longest reply within these bounds. The
-    key is that of the request with its bounds, and without a limit: a reply that was cut is not
-    kept.
+    Two parts of a request can be left out if an endpoint rejects them: `bounds`, the allowed
+    lengths of texts and lists, and `limit`, the tokens of the longest reply within these bounds.
+    The key belongs to the request with its bounds and without a limit: a cut reply is never
+    cached.
 
     Attributes:
         has_bounds: whether the schema that is sent has any.
-        n_items: how many things are asked about.
-        limit: tokens of a reply, from the judge's own bounds; None: the config says how many, the
+        n_items: number of items in the question.
+        limit: tokens of a reply, from the judge's own bounds. None: the config sets a limit, the
             form of the reply is not ours, or a provider answers, whose models may think first.
     """
 
@@ -186,7 +186,7 @@ class Wire:
         self._hash = hashlib.sha256(orjson.dumps([config.endpoint_id, config.way]))
         asked = self._suffixes[frozenset({"limit"})]
         self._hash.update(self._prefix + b"\0" + asked + b"\0")
-        self._prompt = prompt  # keeps id(prompt) from being given to another
+        self._prompt = prompt  # keeps id(prompt) unique
 
     def body(
         self,
@@ -198,7 +198,7 @@ class Wire:
 
         Args:
             user: the message after the fixed ones, JSON-escaped.
-            omitted: what is not sent, see the class.
+            omitted: parts that are not sent, see the class.
             turns: further messages.
         """
         suffix = self._suffixes[omitted]
@@ -209,7 +209,7 @@ class Wire:
         return self._prefix + user + suffix[:end] + further + suffix[end:]
 
     def key(self, user: bytes, replicate: int) -> bytes:
-        """KEY_BYTES that name endpoint, model, parameters, schema, messages and replicate."""
+        """KEY_BYTES that identify endpoint, model, parameters, schema, messages and replicate."""
         digest = self._hash.copy()
         digest.update(user)
         if replicate:
@@ -218,7 +218,7 @@ class Wire:
 
 
 def _form(config: ModelConfig, name: str, schema: dict[str, Any] | None) -> dict[str, Any]:
-    """How the endpoint is told the form of a reply."""
+    """The part of a request that sets the form of the reply."""
     if schema is None or config.reply_schema == "none":
         return {}
     if config.reply_schema == "json_object":
@@ -228,7 +228,7 @@ def _form(config: ModelConfig, name: str, schema: dict[str, Any] | None) -> dict
 
 
 def _with_roles(messages: list[dict[str, str]], config: ModelConfig) -> list[dict[str, str]]:
-    """The messages with the instructions where the endpoint takes them."""
+    """The messages, with the instructions in the role that the endpoint accepts."""
     first, *others = messages
     if config.system_role == "system" or first["role"] != "system":
         return messages

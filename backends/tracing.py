@@ -1,6 +1,6 @@
-"""Spans of runs, judgements and calls, where an installed package makes them and a user wants them.
+"""Spans of runs, judgements and calls, if a package that makes them is installed and enabled.
 
-A gateway knows nothing of spans: where they are wanted, a subclass takes its place.
+A gateway knows nothing of spans: if they are enabled, a subclass takes its place.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Ask = Callable[[ItemT], Awaitable[Outcome]]
 
 
 def open_gateway(config: ModelConfig, transport: Transport | None, **settings: Any) -> Gateway:
-    """A Gateway for a transport; its questions are spans where they are wanted.
+    """Open a Gateway for a transport, with spans for its questions if they are enabled.
 
     Args:
-        settings: as of Gateway.
+        settings: arguments of Gateway.
     """
     spans = _find_spans()
     gateway: Gateway = (Gateway if spans is None else spans.TracedGateway)(
@@ -38,14 +38,14 @@ def open_gateway(config: ModelConfig, transport: Transport | None, **settings: A
 
 
 def trace_items(ask: Ask[ItemT], stage: str, judges: Sequence[str]) -> Ask[ItemT]:
-    """What asks about an item, with a span around it; `ask` itself where nobody wants spans."""
+    """Wrap the call for an item in a span; returns `ask` itself if spans are off."""
     spans = _find_spans()
     traced: Ask[ItemT] = ask if spans is None else spans.trace_items(ask, stage, judges)
     return traced
 
 
 def trace_run(programs: Sequence[str]) -> AbstractContextManager[None]:
-    """All that is asked in here belongs to one span, where spans are wanted."""
+    """Put all work inside into one span, if spans are enabled."""
     spans = _find_spans()
     run: AbstractContextManager[None] = (
         nullcontext() if spans is None else spans.trace_run(programs)
@@ -54,8 +54,8 @@ def trace_run(programs: Sequence[str]) -> AbstractContextManager[None]:
 
 
 def _find_spans() -> Any | None:
-    """The module that makes spans; None: none is installed, or nobody wants any."""
-    is_provider = "opentelemetry.trace" in sys.modules  # else no provider can have been set
+    """The module that makes spans; None if none is installed or enabled."""
+    is_provider = "opentelemetry.trace" in sys.modules  # otherwise no provider is set
     if not is_provider and not any(map(os.environ.get, ENDPOINTS)):
         return None
     module = _load()

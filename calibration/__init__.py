@@ -1,5 +1,5 @@
-"""Judges fitted to human labels: on some topics, and tested on others. Imports programs, judges,
-metrics and all below them; only the command line may import it."""
+"""Fits judges to human labels on some topics, and tests them on others. Imports programs, judges,
+metrics and the folders below; only the command line may import it."""
 
 from .fitting import Calibration
 from .session import calibrate

@@ -1,4 +1,4 @@
-"""A judge asked about the items that people labelled, as a run of its own, to be compared."""
+"""Asks a judge about human-labelled items, as a separate run, for a comparison."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Asking:
     """Labelled items with their texts, and the config of the run that judges them.
 
     Attributes:
-        labels: of people, by item; `cut` is applied. items: the ids and texts of each item that
-            has them all. config: of a run of `items`; its file of items is not written yet.
+        labels: human labels by item, after `cut`. items: the ids and texts of each item with all
+            its texts. config: of a run of `items`; its file of items is not written yet.
     """
 
     labels: LabelFile
@@ -34,7 +34,7 @@ class Asking:
     config: Config
 
     def write(self, path: Path | None = None) -> Config:
-        """Write the items, beside the results unless `path` says where; the config with them."""
+        """Write the items, beside the results unless `path` is given; returns their config."""
         path = path or self.config.run.out.with_suffix(".items.jsonl")
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,17 +54,17 @@ def prepare_asking(
     where: Mapping[str, Sequence[str]] | None = None,
     cut: str | None = None,
 ) -> Asking:
-    """Read people's labels and the texts of their items, before anything is asked.
+    """Read human labels and the texts of their items, before anything is asked.
 
     Args:
-        path: labels of any layout, see `read_examples`; texts that it lacks are in `config.data`.
+        path: labels of any layout, see `read_examples`; missing texts are in `config.data`.
         judge: a judge that labels items, or the YAML file of one.
-        config: of models and limits; `run.out` is where judgements are kept. Where it is the
-            default one, `results/LABELS-JUDGE` is.
-        cut: the label from which people's labels are positive.
+        config: of models and limits; judgements are stored in `run.out`, or by default in
+            `results/LABELS-JUDGE`.
+        cut: the lowest positive human label.
 
     Raises: InputError for a judge that labels no items, and labels that are not on its scale
-        where nothing cuts them; see `read_labels_and_texts`.
+        without a cut; see `read_labels_and_texts`.
     """
     how = how or TableOptions()
     items = ItemsConfig(judge=judge)

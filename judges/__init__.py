@@ -1,7 +1,7 @@
-"""One question asked of a model each: a signature, a module, typed labels, a lexical baseline.
+"""Judges: each has one question for a model, as a signature, a module, typed labels and a baseline.
 
-The classes are loaded when they are first used: naming a judge in a config needs no DSPy, see
-`table`. Imports `backends` and `records`; programs and calibration import this.
+Classes are loaded when they are first used, so a config can name a judge without DSPy (see
+`table`). Imports `backends` and `records`; programs and calibration import this.
 """
 
 import lazy_loader

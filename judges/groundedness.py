@@ -21,10 +21,10 @@ from .lexical.segments import segments
 from .verdicts import Listed, Verdict, as_one
 
 WINDOW = 10  # statements in one call
-CONTEXT_WORDS = 3000  # of a context in one call
+CONTEXT_WORDS = 3000  # of the context, in one call
 SUPPORTED, CONTRADICTED = StatementSupport.SUPPORTED.value, StatementSupport.CONTRADICTED.value
 NOT_FOUND = StatementSupport.NOT_FOUND.value
-_BY_PRIORITY = (SUPPORTED, CONTRADICTED, NOT_FOUND)  # of the labels that parts of a context give
+_BY_PRIORITY = (SUPPORTED, CONTRADICTED, NOT_FOUND)  # the first that any part gives
 
 
 class JudgeGroundedness(dspy.Signature):  # type: ignore[misc]
@@ -55,20 +55,20 @@ class JudgeGroundedness(dspy.Signature):  # type: ignore[misc]
 class GroundednessJudge(ItemJudge):
     """Labels the statements of an answer: `judge(context=, statements=[...]).verdicts`.
 
-    supported, contradicted or not_found, in the order of the statements; of one statement
-    `judge(context=, statement=).label`. A context that is longer than `context_words` is asked
-    about in parts, cut between passages or sentences, all at once. A statement is supported if a
-    part supports it; else it is contradicted if a part contradicts it; else it is not found. A part
-    that was not judged leaves a statement unjudged that no other part supports. What no part
-    supports alone is not found, also where two parts would support it together. Score,
-    probabilities and quotes are those of the part that decides.
+    The labels are supported, contradicted and not_found, in the order of the statements. For one
+    statement: `judge(context=, statement=).label`. A context longer than `context_words` is judged
+    in parts, cut between passages or sentences, in parallel. A statement is supported if a
+    part supports it; otherwise contradicted if a part contradicts it; otherwise not found. If no
+    part supports a statement and a part failed, the statement is unjudged. A statement that no part
+    supports alone is not found, even if two parts together would support it. Score,
+    probabilities and quotes come from the part that decides.
 
     Args:
-        window: statements in a call. context_words: most words of the context in a call. Both are
-            part of the judge's identity.
+        window: statements in a call. context_words: the largest number of words of the context in a
+            call. Both are part of the judge's identity.
 
     Source: arXiv:2309.15217 (RAGAS), faithfulness.
-    Differs: RAGAS answers yes or no; a statement that the context contradicts has its own label.
+    Differs: RAGAS answers yes or no; here a contradicted statement has its own label.
     """
 
     version = "1"
@@ -111,12 +111,12 @@ class GroundednessJudge(ItemJudge):
         statements: Sequence[str] | None = None,
         question: str = "",
     ) -> dspy.Prediction:
-        """One call for each window of statements and part of the context.
+        """Judge each window of statements with each part of the context.
 
         Args:
             context: the passages, as a list or as one text.
 
-        Raises: ValueError unless there is either a statement or a list of them.
+        Raises: ValueError unless the call has either a statement or a list of statements.
         """
         if (statement is None) == (statements is None):
             raise ValueError("wanted either statement or statements")
@@ -130,7 +130,7 @@ class GroundednessJudge(ItemJudge):
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
-        """See ItemJudge; the calls about all parts of the context as one."""
+        """See ItemJudge; the calls for all parts of the context count as one."""
         labels, calls = await self.judge_items(items, topic_id)
         return labels, calls[0] if len(calls) == 1 else as_one(self.model_name, calls)
 
@@ -142,7 +142,7 @@ class GroundednessJudge(ItemJudge):
         if len(parts) < 2:
             plainly = super().verdicts
             return await self.ask_apart(items, lambda part: plainly(part, topic_id))
-        plain = copy.copy(self)  # the labels of parts are not corrected, but what they become
+        plain = copy.copy(self)  # a correction applies to the final label, not to parts
         plain.correction = None
         outcomes = await asyncio.gather(*(plain._about_part(items, part) for part in parts))
         calls = tuple(call for _, calls in outcomes for call in calls)
@@ -152,9 +152,9 @@ class GroundednessJudge(ItemJudge):
     async def _about_part(
         self, items: Sequence[Mapping[str, str]], part: str
     ) -> tuple[Sequence[Verdict | Unjudged], tuple[Provenance, ...]]:
-        """What a part of the context says of the items, with quotes of the whole context.
+        """Labels of the items by one part of the context, with quotes placed in the whole context.
 
-        Raises: JudgeError at the limit of a budget.
+        Raises: JudgeError at a limit of the budget.
         """
         if len(items) > self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
@@ -178,7 +178,7 @@ class GroundednessJudge(ItemJudge):
     def _together(
         self, parts: Sequence[Verdict | Unjudged], topic_id: str | None
     ) -> Verdict | Unjudged:
-        """The verdict on a statement from what each part of the context says of it."""
+        """Combine the verdicts of the parts on one statement."""
         found = [each for each in parts if isinstance(each, Verdict)]
         labels = [each.label if isinstance(each, Verdict) else None for each in parts]
         lost = next((each for each in parts if isinstance(each, Unjudged)), None)

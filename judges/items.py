@@ -21,25 +21,25 @@ from .verdicts import Listed, Verdict, as_one, label_alone
 if TYPE_CHECKING:
     from .fitted import Correction, JudgeFile
 
-Overlap = Callable[[str, str, Mapping[str, float]], float]  # of a text, by weights of words
+Overlap = Callable[[str, str, Mapping[str, float]], float]  # of two texts, with weights of words
 AskOnce = Callable[  # items of one call
     [Sequence[Mapping[str, str]]], Awaitable[tuple[list[Verdict | Unjudged], Provenance]]
 ]
 
 
 class ItemJudge(ExplainingJudge):
-    """A judge that labels items. Running, measuring and fitting need only these attributes.
+    """A judge that labels items. Running, measuring and fitting use only these attributes.
 
     Attributes, besides those of ExplainingJudge:
-        kind, key: the kind of its label files, and the ids that name an item in them.
+        kind, key: the kind of its label files, and the ids that identify an item in them.
         optional: inputs that are shown if they are known, such as a title.
         answer_type: the type of a label in a prediction: a str, an enum or an int.
         scale: the labels, worst to best.
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
         overlap: the lexical score: how much of a text is found in `source`.
-        is_derived: whether code derives the label from several replies; prompts are not fitted
-            then.
-        required_text: the part of a listed text that must be in `source`, if not all of it.
+        is_derived: whether code derives the label from several replies; then prompts are not
+            fitted.
+        required_text: the part of a listed text that must be in `source`; by default, all of it.
         correction: a fitted map from scores to labels; None: keep the labels of the model.
     """
 
@@ -54,7 +54,7 @@ class ItemJudge(ExplainingJudge):
     window: int = 1
     required_text: Callable[[str], str] = str
     correction: Correction | None = None
-    fitted_words: Mapping[str, float] | None = None  # of the judge file it was made with
+    fitted_words: Mapping[str, float] | None = None  # from its judge file
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
@@ -74,7 +74,7 @@ class ItemJudge(ExplainingJudge):
         reply = await self.ask(self.predictor, **self.call_inputs(items))
         is_alone = not (reply.scores or reply.probabilities or self.correction or self.says_why)
         if self.listed is None:
-            if is_alone:  # as in most large runs
+            if is_alone:  # the case of most large runs
                 return [label_alone(str(reply.values[self.output]))], reply.provenance
             return [self._verdict(reply, None, items[0], topic_id)], reply.provenance
         if is_alone:
@@ -89,8 +89,8 @@ class ItemJudge(ExplainingJudge):
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """Judge as `verdicts` does, and return the provenance of each call, several for a jury.
 
-        A decision model answers each question by itself. Where one answer fails, the others are
-        asked for again without it, and its item alone is Unjudged.
+        A decision model answers each question separately. If one answer fails, the others are
+        requested again without it, and only its item is Unjudged.
         """
         return await self.ask_apart(items, lambda part: self.verdicts(part, topic_id))
 
@@ -99,7 +99,7 @@ class ItemJudge(ExplainingJudge):
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """Ask about the items with `ask`; if a decision model's answer fails, ask about each half.
 
-        Raises: JudgeError if the whole call failed, or the answer about its only item.
+        Raises: JudgeError if the whole call failed, or the answer to its only question.
         """
         try:
             verdicts, call = await ask(items)
@@ -134,7 +134,7 @@ class ItemJudge(ExplainingJudge):
 
     @property
     def _is_asked_apart(self) -> bool:
-        """Whether each item of a call is a question of its own, as for a decision model."""
+        """Whether each item of a call is a separate question, as for a decision model."""
         return self.backend is not None and self.backend.config.gives_labels_alone
 
     def _answers_apart(self, error: JudgeError) -> bool:
@@ -154,7 +154,7 @@ class ItemJudge(ExplainingJudge):
         name = self.listed
         if name is None:
             return dict(items[0])
-        if isinstance(items, Listed) and items.name == name:  # as a run has them
+        if isinstance(items, Listed) and items.name == name:  # the form in a run
             inputs, texts = items.shared.copy(), items.texts
         else:
             inputs, texts = dict(items[0]), [item[name] for item in items]
@@ -163,7 +163,7 @@ class ItemJudge(ExplainingJudge):
         return inputs
 
     def optional_inputs(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Return the optional inputs that these texts have."""
+        """Return the optional inputs that are among these texts."""
         return {name: text for name in self.optional if (text := texts.get(name, "")).strip()}
 
     def list_optional_texts(self, texts: Mapping[str, str]) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class ItemJudge(ExplainingJudge):
         return require_verdict(verdicts[0]), provenance
 
     async def decide(self, **inputs: str) -> dspy.Prediction:
-        """Judge one item in one call. Raises: ValueError for inputs that it does not take."""
+        """Judge one item in one call. Raises: ValueError for unknown inputs."""
         optional = {name: inputs.pop(name) for name in type(self).optional if name in inputs}
         if inputs.keys() != set(self.inputs):
             wanted, got = (", ".join(names) or "none" for names in (self.inputs, inputs))
@@ -222,9 +222,9 @@ class ItemJudge(ExplainingJudge):
         )
 
     def copy_with_fit(self, state: JudgeFile) -> Self:
-        """See Judge: with the correction and word weights of the file too.
+        """See Judge. Also applies the correction and word weights of the file.
 
-        Raises: ValueError, also for cut-offs for scores of another model.
+        Raises: ValueError, also for cut-offs that belong to scores of another model.
         """
         changed = super().copy_with_fit(state)
         state.check_scores(self.has_logprobs, self.window)
@@ -233,13 +233,13 @@ class ItemJudge(ExplainingJudge):
         return changed
 
     def fit(self) -> JudgeFile | None:
-        """Return what the judge took from a judge file; None: nothing."""
+        """Return the parts of a judge file that the judge uses; None: none."""
         if not (self.correction or self.fitted_words or self.fitted_prompts or self.fitted_on):
             return None
         return self.identify()
 
     def identify(self) -> JudgeFile:
-        """As `fit`, also of a judge that is not fitted: its name, version, labels and model."""
+        """Like `fit`, also for a judge without a fit: its name, version, labels and model."""
         from .fitted import JudgeFile
 
         return JudgeFile(
@@ -256,9 +256,9 @@ class ItemJudge(ExplainingJudge):
         )
 
     def take_fit(self, state: JudgeFile | None) -> None:
-        """Take the correction and word weights of a judge file, but not its prompts; None: none.
+        """Apply the correction and word weights of a judge file, but not its prompts; None: none.
 
-        Raises: ValueError as `fitted`.
+        Raises: ValueError like `copy_with_fit`.
         """
         if state is not None:
             state.check(self.name, self.version, self.scale, self.model_name)
@@ -276,7 +276,7 @@ class ItemJudge(ExplainingJudge):
         self.fitted_on = frozenset(state.fitted_on) if state is not None else frozenset()
 
     def named_parameters(self) -> list[tuple[str, Any]]:
-        """See dspy.Module; `fit` is what fitting changes beside prompts."""
+        """See dspy.Module. `fit` is the part that fitting changes besides prompts."""
         return [*super().named_parameters(), ("fit", Fit(self))]
 
     def metric(self, **fields: Field) -> JudgeMetric:
@@ -285,7 +285,7 @@ class ItemJudge(ExplainingJudge):
         Args:
             fields: an input of the judge -> the field of prediction or example that holds it.
 
-        See JudgeMetric, also for items that are not judged.
+        See JudgeMetric, also for failed judgements.
 
         >>> import dspy
         >>> from nuggetjudge.judges import SupportJudge
@@ -342,7 +342,7 @@ def _keys(n: int) -> tuple[str, ...]:
 
 
 def make_keys(items: Sequence[Any]) -> tuple[str, ...]:
-    """Return the names of the items of a call: "1", "2" and so on."""
+    """Return keys for the items of a call: "1", "2" and so on."""
     return _keys(len(items))
 
 
@@ -357,7 +357,7 @@ def _list_quotes(verdict: Verdict) -> list[Evidence] | None:
     return None if verdict.evidence is None else list(verdict.evidence)
 
 
-ANSWER_IDS = ("topic_id", "run_id")  # name an answer where the listed input has no id
+ANSWER_IDS = ("topic_id", "run_id")  # identify an answer if the listed input has no id
 
 
 class JudgedItem(Protocol):
@@ -373,7 +373,7 @@ def answers(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
     """Group the items that a judge may take together, and return the indices of each group.
 
     A judge that lists an input takes together the items about one answer, wherever they are in
-    `items`: those that share every other input and every id except that of the listed text
+    `items`: items that share every other input and every id except that of the listed text
     (`nugget_id`, or `question_id` in a list of questions). Items without such an id are grouped by
     topic and run. Other judges take each item alone. Groups are in the order of their first item.
     Memory holds only indices and a hash of each answer.
@@ -400,7 +400,7 @@ async def judge_items(
         concurrency: the largest number of calls at the same time.
 
     Returns: a verdict for each item or the reason why there is none, and the provenance of its
-        call, which is given with the first item of a window.
+        call; only the first item of a window has it.
     Raises: EndpointUnusable if no request can succeed.
     """
     return await judge_calls(judge, items, calls(judge, items), concurrency=concurrency)

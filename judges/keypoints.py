@@ -134,7 +134,7 @@ class EntailmentJudge(ItemJudge):
 
 
 def _without_quotes(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:
-    """The question for a model that writes nothing: only the label is asked for."""
+    """The question for a model that writes no text: only the label is requested."""
     instructions = signature.instructions.replace(_QUOTE_FIRST, "")
     plain = without(signature, tuple(EntailmentJudge.evidence))
     plain = plain.with_updated_fields(output, desc="the label that fits")
@@ -144,7 +144,7 @@ def _without_quotes(signature: type[dspy.Signature], output: str) -> type[dspy.S
 
 THRESHOLD = 0.7  # of the probability of yes, arXiv:2410.23000
 SAMPLES = 5
-WARM = 1.0  # temperature of samples
+WARM = 1.0  # temperature of the samples
 
 Method = Literal["logprobs", "samples", "lexical"]
 
@@ -206,7 +206,7 @@ class KeyPointFilter(ItemJudge):
 
     @property
     def method(self) -> Method:
-        """How scores are computed, unless a reply lacks its log-probabilities."""
+        """How scores are computed, unless a reply lacks log-probabilities."""
         if self.backend is not None and self.backend.config.way == "lexical":
             return "lexical"
         return "logprobs" if self.has_logprobs else "samples"
@@ -214,7 +214,7 @@ class KeyPointFilter(ItemJudge):
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
-        """See ItemJudge; the provenance is the sum over all requests for the one item."""
+        """See ItemJudge. The provenance is the sum over all requests for the one item."""
         if len(items) != 1:
             raise ValueError(f"wanted 1 item in a call, got {len(items)}")
         calls: list[Provenance] = []
@@ -245,7 +245,7 @@ class KeyPointFilter(ItemJudge):
         topic_id: str | None,
         chances: dict[str, float] | None = None,
     ) -> Verdict:
-        """The verdict by the threshold, or by the cut of a judge file if there is one."""
+        """The verdict by the threshold, or by the cut of a judge file if it has one."""
         label = PointUse.YES if score >= self.threshold else PointUse.NO
         verdict = Verdict(label.value, score, chances, method=method)
         if self.correction is not None:
@@ -256,7 +256,7 @@ class KeyPointFilter(ItemJudge):
         replicate = self.replicate * self.samples + i
         if isinstance(self.backend, Gateway):
             warm = None if self.backend.config.temperature is None else WARM
-            changed = copy.copy(self)  # with the same predictor, as a trace has to show
+            changed = copy.copy(self)  # with the same predictor, which a trace must show
             changed.backend = self.vary_backend(temperature=warm, logprobs=False, seed=None)
             changed.replicate = replicate
             return await changed.ask("judge", **item)
@@ -273,7 +273,7 @@ class KeyPointFilter(ItemJudge):
 
 
 def _together(calls: Sequence[Provenance]) -> Provenance:
-    """One provenance for several requests: their sums, and the model of the last."""
+    """One provenance for several requests: their sums, and the model of the last one."""
     return calls[-1]._replace(
         prompt_tokens=sum(call.prompt_tokens for call in calls),
         cached_tokens=sum(call.cached_tokens for call in calls),
@@ -306,15 +306,15 @@ class JudgeClaims(dspy.Signature):  # type: ignore[misc]
 class ClaimJudge(ItemJudge):
     """Decide which claims state a key point: `judge(key_points=, claims=[...]).verdicts`.
 
-    The key points are one text, made by `number_key_points`. A point that is stated in part is not
-    stated, as for EntailmentJudge; several claims of a call may state the parts of a long one.
+    The key points are one text, made by `number_key_points`. As in EntailmentJudge, a point
+    counts only if all of it is stated; several claims of a call may together state a long one.
 
     Args:
         window: claims of one answer in a call. Part of the judge's identity.
 
     Returns from a call: `verdicts`, yes or no for each claim in the given order, and `scores`.
     Source: arXiv:2410.23000 (Long2RAG) for the key points. Differs: the paper says about precision
-        only that it is about the claims of the answer; the question is our reading.
+        only that it concerns the claims of the answer; the question is our reading.
     """
 
     version = "3"
@@ -337,7 +337,7 @@ class ClaimJudge(ItemJudge):
         self.judge = dspy.Predict(JudgeClaims)
 
     def choose_sought_text(self, name: str, item: Mapping[str, str]) -> str:
-        """See ExplainingJudge: the key point that is nearest to the claim."""
+        """See ExplainingJudge: the key point nearest to the claim."""
         return nearest_point(item["claim"], item["key_points"])
 
     async def decide(self, *, key_points: str, claims: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
@@ -347,7 +347,7 @@ class ClaimJudge(ItemJudge):
 
 
 def number_key_points(key_points: Sequence[str]) -> str:
-    r"""Return the key points as one text, one a line.
+    r"""Return the key points as one text, one per line.
 
     >>> number_key_points(["wind moves a deck", "a damper slows it"])
     '1. wind moves a deck\n2. a damper slows it'

@@ -1,8 +1,8 @@
-"""Labels that judges give, worst to best, with what each means.
+"""Labels that judges give, worst to best, each with its meaning.
 
-Those of a declared kind (`records/kinds.py`) are beside the reader of its rows. A meaning
+Labels of a declared kind (`records/kinds.py`) are beside the reader of its rows. Each meaning
 is written once: prompts, reply schemas and the labelling app's guidelines show it. The labels of a
-type exclude each other, and every text has one of them.
+type exclude each other, and every text fits one of them.
 """
 
 from __future__ import annotations

@@ -60,10 +60,10 @@ class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
 class QuestionDecomposer(Judge):
     """Split a question for retrieval: `judge(question=)` has its `kind` and `subquestions`.
 
-    A simple question is searched for as it is, whatever else a reply lists. Sub-questions that
+    A simple question is kept unchanged, whatever else a reply lists. Sub-questions that
     differ only in case or white space are one.
 
-    Raises: JudgeError, also for no sub-question or more than 10 (unparseable).
+    Raises: JudgeError, also for a reply without sub-questions or with more than 10 (unparseable).
     Source: arXiv:2410.23000, appendix B: a simple question is kept, a complex one is split, and a
         vague one is widened.
     """
@@ -92,7 +92,7 @@ class QuestionDecomposer(Judge):
         return Decomposed(kind, list(distinct.values())), [reply.provenance]
 
 
-# Of the texts that CRUX generates (requests, questions, passages), appendix A.1.
+# Temperature of the texts that CRUX generates (requests, questions, passages), appendix A.1.
 CRUX_SAMPLING = {"temperature": 0.7, "top_p": 0.95}
 
 
@@ -121,7 +121,7 @@ class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
 class SubQuestionGenerator(ListMaker):
     """Write questions from a report: `judge(report=, n=15).questions`, at most n, all different.
 
-    If a model returns too few, it is shown them and asked for more, as long as each call adds
+    If a model returns too few, it sees them and is asked for more, as long as each call adds
     something. A short report may not answer n questions, so fewer may be returned. Each question
     becomes one line; blank entries and questions beyond n are dropped, and questions that differ
     only in case, white space or the final question mark are one.
@@ -162,7 +162,7 @@ class SubQuestionGenerator(ListMaker):
         return (await self.generate(report, n))[0]
 
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
-        """See ListMaker: all questions at once, as many as are wanted."""
+        """See ListMaker: all questions in one reply."""
         questions = list(texts)
         inputs_of_call = {"report": inputs["report"], "known": [], "wanted": len(questions)}
         return {**inputs_of_call, "questions": questions}
@@ -268,7 +268,7 @@ class AnswerabilityGrader(ItemJudge):
         self.scorers = {self.predictor: self.make_weighted_scorer({})}
 
     def choose_sought_text(self, name: str, item: Mapping[str, str]) -> str:
-        """See ExplainingJudge: the words that say what the question is about."""
+        """See ExplainingJudge: the words of the question's subject."""
         return subject_words(item["question"])
 
     async def decide(  # type: ignore[override]

@@ -68,7 +68,7 @@ class RelevanceJudge(ItemJudge):
         self.judge = dspy.Predict(JudgeRelevance if titles else without(JudgeRelevance, ("title",)))
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: the best grade, so that the passage is used."""
+        """See Judge: the best grade, so that the dry run uses the passage."""
         reply = super().at_most(inputs, reply)
         values = {**reply.values, self.output: self.best_reply}
         return reply._replace(values=values, scores={self.output: 1.0})

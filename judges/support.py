@@ -95,8 +95,8 @@ class ContradictionJudge(ItemJudge):
     It always quotes. `contradicts` needs words that are found in both texts; without them the item
     is Unjudged(ungrounded).
 
-    Differs: entailment judges ask for three labels of a text. This judge is asked only about
-        passages that do not support the sentence, or about others beside one that does.
+    Differs: entailment judges ask about a text with three labels. This judge is asked only about
+        passages that do not support the sentence, or about further ones if one does.
     """
 
     version = "3"
@@ -125,7 +125,7 @@ class ContradictionJudge(ItemJudge):
         evidence: bool | Literal["required"] | None = None,
         reasoning: bool | None = None,
     ) -> Self:
-        """See ItemJudge. Raises: ValueError for False: its label rests on quotes."""
+        """See ItemJudge. Raises: ValueError for False, because its label depends on quotes."""
         if evidence is False:
             raise ValueError("evidence: contradictions are always quoted")
         return super().explaining(evidence="required", reasoning=reasoning)
@@ -133,7 +133,7 @@ class ContradictionJudge(ItemJudge):
     def add_explanation(
         self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
     ) -> Verdict | Unjudged:
-        """See ItemJudge: both texts have to be quoted."""
+        """See ItemJudge: both texts must be quoted."""
         quoting = super().add_explanation(verdict, reply, key, item)
         if isinstance(quoting, Unjudged) or not self.needs_evidence(quoting.label):
             return quoting

@@ -1,6 +1,6 @@
 """Intervals and tests of scores by topic: bootstrap, jackknife, Student's t, randomisation tests.
 
-Topics are what a test collection samples, so they are what is drawn again or left out.
+Topics are the sample of a test collection, so topics are resampled or left out.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _ROUNDING = 1e-12
 
 
 class Ends(NamedTuple):
-    """The least and the greatest value that a figure can have.
+    """The smallest and the largest value that a figure can have.
 
-    `is_logit`: whether its interval is made on the logit scale, else it is cut at the ends.
+    `is_logit`: the interval is computed on the logit scale; otherwise it is cut at the ends.
     """
 
     low: float
@@ -31,16 +31,16 @@ class Ends(NamedTuple):
 
 
 SHARE = Ends(0.0, 1.0, is_logit=True)
-BEYOND_CHANCE = Ends(-1.0, 1.0, is_logit=True)  # kappa, alpha: for them it is Fisher's z
+BEYOND_CHANCE = Ends(-1.0, 1.0, is_logit=True)  # kappa, alpha: here the logit scale is Fisher's z
 SIGNED = Ends(-1.0, 1.0)  # differences of shares, and rank correlations, which can be 1 exactly
 SIGNED_DIFFERENCE = Ends(-2.0, 2.0)
 UNBOUNDED = Ends(-math.inf, math.inf)
 
 
 class Draws(TypedDict, total=False):
-    """How intervals are drawn: by how many samples, from which seed, at which level.
+    """Settings of intervals: number of samples, seed and level.
 
-    What is left out is as `resampling` has it.
+    Missing settings have the defaults of `resampling`.
     """
 
     resamples: int
@@ -66,11 +66,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Items by topic, and how often each topic is drawn.
+    """Items by topic, and the number of times each topic is drawn.
 
     Attributes:
         topic_of: (n_items,) the number of each item's topic among the topics in sorted order.
-        n_topics: how many topics there are; 0: not known, so that nothing is drawn.
+        n_topics: number of topics; 0: unknown, so nothing is drawn.
         draws: (resamples, max(n_topics, 1)) counts, see `topic_draws`.
         level: of the intervals, in (0, 1).
     """
@@ -81,27 +81,27 @@ class Resampling:
     level: float = LEVEL
 
     def counts_by_topic(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
-        """How often each code occurs in each topic: (n_items,) codes -> (n_topics, n_codes)."""
+        """Count each code in each topic: (n_items,) codes -> (n_topics, n_codes)."""
         n_topics = self.draws.shape[1]
         counts = np.bincount(self.topic_of * n_codes + codes, minlength=n_topics * n_codes)
         return counts.reshape(n_topics, n_codes).astype(np.float64)
 
     def counts(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
-        """The same of each sample: (n_items,) codes -> (resamples, n_codes)."""
+        """Count each code in each sample: (n_items,) codes -> (resamples, n_codes)."""
         return self.draws.astype(np.float64) @ self.counts_by_topic(codes, n_codes)
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over the items of each sample: (n_items, ...) -> (resamples, ...)."""
+        """Sum over the items of each sample: (n_items, ...) -> (resamples, ...)."""
         by_topic = np.zeros((self.draws.shape[1], *values.shape[1:]))
         np.add.at(by_topic, self.topic_of, values)
         return np.tensordot(self.draws.astype(np.float64), by_topic, axes=1)
 
     def interval(self, value: float | None, drawn: NDArray[np.float64], ends: Ends) -> Interval:
-        """As the function `interval`, for these topics."""
+        """Compute `interval` for these topics."""
         return interval(value, drawn, self.n_topics, ends, level=self.level)
 
     def mean(self, values: ArrayLike, weights: ArrayLike, ends: Ends = SHARE) -> Interval:
-        """The weighted mean of the items' values, of 0 and 1 a share, with its interval.
+        """Compute the weighted mean of the items' values, with its interval; of 0 and 1, a share.
 
         Args:
             values, weights: (n_items,) each; an item of weight 0 does not count.
@@ -125,11 +125,11 @@ def resampling(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Resampling:
-    """Group items by their topics and draw the topics; the order of items changes nothing.
+    """Group items by their topics and draw the topics; the order of items does not matter.
 
     Args:
-        topics: the topic of each item; None: not known, every interval is empty.
-        resamples: how many samples are drawn; 0: none, every interval is empty.
+        topics: the topic of each item; None: unknown, every interval is empty.
+        resamples: number of samples; 0: every interval is empty.
 
     Raises: ValueError if resamples is negative or above 100,000, or level outside (0, 1).
 
@@ -151,7 +151,7 @@ def resampling(
 
 
 def topic_draws(n_topics: int, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.int64]:
-    """How often each topic is drawn: (resamples, n_topics) counts; each row sums to n_topics.
+    """Draw topics: (resamples, n_topics) counts; each row sums to n_topics.
 
     Source: Efron, "Bootstrap methods" (1979), with the topic as the unit (cluster bootstrap).
     Raises: ValueError if n_topics or resamples is below 1.
@@ -172,8 +172,8 @@ def interval(
 ) -> Interval:
     """Compute the interval of a figure by topic bootstrap: Student's t with the bootstrap error.
 
-    The error is the root mean square distance of the drawn figures from the value. So a figure that
-    is lower (or higher) on drawn topics, as rank correlations are, has a wider interval.
+    The error is the root mean square distance of the drawn figures to the value. So a figure that
+    is lower (or higher) on drawn topics, such as a rank correlation, has a wider interval.
     Percentiles would be too narrow for few topics, and could miss the value.
 
     Args:
@@ -194,7 +194,7 @@ def interval(
 
 
 def mean_interval(values: ArrayLike, ends: Ends, *, level: float = LEVEL) -> Interval:
-    """The mean of n values, one a topic, with Student's t interval; None of none.
+    """Compute the mean of n values, one per topic, with Student's t interval; None if n is 0.
 
     >>> one = mean_interval([0.0, 0.5, 1.0], SIGNED)
     >>> round(one.low, 3), one.value, one.high
@@ -216,13 +216,13 @@ def jackknife_interval(
     level: float = LEVEL,
     df: int | None = None,
 ) -> Interval:
-    """The interval of a figure by leaving out one topic at a time, with Student's t.
+    """Compute the interval of a figure by leaving out one topic at a time, with Student's t.
 
     Args:
         value: the figure on all topics; None: undefined.
-        without: (n_topics,) the figure without each topic. If one is nan there are no bounds.
-        ends: the values that the figure can have, see `student_interval`.
-        df: degrees of freedom, where fewer topics carry the figure; None: n_topics - 1.
+        without: (n_topics,) the figure without each topic. If one is nan, there are no bounds.
+        ends: the range of the figure, see `student_interval`.
+        df: degrees of freedom, if the figure depends on fewer topics; None: n_topics - 1.
 
     Source: Tukey, "Bias and confidence in not-quite large samples" (1958); t with n_topics - 1
         degrees of freedom.
@@ -241,11 +241,11 @@ def jackknife_interval(
 def mean_by_topic(
     values: ArrayLike, topics: Sequence[str] | None, *, level: float = LEVEL
 ) -> Interval:
-    """The mean of n values in [-1, 1], with the interval by leaving out one topic at a time.
+    """Compute the mean of n values in [-1, 1]; its interval leaves out one topic at a time.
 
     Args:
-        values: (n,) differences of shares or gains; the mean of none is None.
-        topics: (n,) of each value; None: not known, there are no bounds.
+        values: (n,) differences of shares or gains; None if n is 0.
+        topics: (n,) the topic of each value; None: unknown, no bounds.
 
     >>> interval = mean_by_topic([0.0, 0.5, 1.0], ["a", "b", "c"])
     >>> round(interval.low, 3), interval.value, interval.high
@@ -269,11 +269,11 @@ def student_interval(
     level: float = LEVEL,
     df: int | None = None,
 ) -> Interval:
-    """Student's t interval of a figure with a standard error, within the figure's range.
+    """Compute Student's t interval of a figure with a standard error, within the figure's range.
 
     Args:
-        ends: of the figure; a share of 0 or 1 has the interval of Clopper and Pearson (1934) for as
-            many topics.
+        ends: the figure's range. A share of 0 or 1 has the interval of Clopper and Pearson (1934)
+            for this number of topics.
         df: degrees of freedom; None: n_topics - 1.
 
     >>> student_interval(0.0, 0.0, 10, SHARE).high == 1 - 0.025 ** (1 / 10)
@@ -294,7 +294,7 @@ def student_interval(
     elif ends == SHARE:
         least = ((1 - level) / 2) ** (1 / n_topics)
         low, high = (0.0, max(high, 1 - least)) if value < 0.5 else (min(low, least), 1.0)
-    # Neither rounding nor an estimate beyond the range takes the value out of its interval.
+    # The interval always includes the value, despite rounding or a value outside the range.
     low, high = min(max(low, ends.low), value), max(min(high, ends.high), value)
     return Interval(value, low, high, n_topics, level)
 
@@ -303,7 +303,7 @@ Array = NDArray[np.float64]
 
 
 def ratio(above: ArrayLike, below: ArrayLike) -> Array:
-    """Their quotient, nan where `below` is 0 (to rounding: counts are whole, shares in [0, 1]).
+    """Divide; nan where `below` is 0 (up to rounding: counts are whole, shares are in [0, 1]).
 
     >>> ratio([1, 0], [2, 0]).tolist()
     [0.5, nan]
@@ -316,7 +316,7 @@ def ratio(above: ArrayLike, below: ArrayLike) -> Array:
 
 
 def as_number(figure: ArrayLike) -> float | None:
-    """A figure in [-1, 1] as a number: None where undefined; rounding may step over by one bit.
+    """Turn a figure in [-1, 1] into a number: None if undefined; rounding errors are cut off.
 
     >>> as_number(1 + 1e-15), as_number(ratio(0, 0))
     (1.0, None)
@@ -326,7 +326,7 @@ def as_number(figure: ArrayLike) -> float | None:
 
 
 def as_numbers(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of figures by name, however nested."""
+    """Apply `as_number` to figures by name, at any depth."""
     return {
         name: as_numbers(figure) if isinstance(figure, Mapping) else as_number(figure)
         for name, figure in figures.items()
@@ -343,12 +343,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The difference of two runs over the topics that both have.
+    """The difference of two runs over their common topics.
 
     Attributes:
         difference: mean of the first minus mean of the second, with its t interval by topic.
         p: two-sided p-value of the randomisation test, in (0, 1]; None without topics.
-        is_exact: whether `p` counts all sign flips; else a seeded sample of them.
+        is_exact: whether `p` counts all sign flips; otherwise a seeded sample of them.
         effect_size: difference in standard deviations of the differences by topic (Cohen's d_z);
             None with fewer than 2 topics, or if all topics have the same difference.
         wins, ties, losses: topics on which the first is better, equal (to 1e-12), worse.
@@ -428,7 +428,7 @@ def mean_intervals(scores: ArrayLike, *, level: float = LEVEL) -> list[Interval]
 
 
 def _ends(values: Floats, ranges: Sequence[Ends]) -> Ends:
-    """The first range that holds all values."""
+    """The first range that includes all values."""
     held = (ends for ends in ranges if ((values >= ends.low) & (values <= ends.high)).all())
     return next(held, UNBOUNDED)
 
@@ -510,7 +510,7 @@ def _test(row: Floats, p: float, is_exact: bool, level: float) -> PairedTest:
 
 
 def _randomisation(differences: Floats, resamples: int, seed: int, level: float) -> Floats:
-    """(n_pairs,) p-values; a topic that a pair lacks is 0, which no flip changes."""
+    """(n_pairs,) p-values; a topic that a pair lacks counts 0, which no flip changes."""
     n_pairs, n_topics = differences.shape
     is_exact = n_topics <= EXACT_TOPICS
     enough = min(100_000, int(5 * n_pairs / (1 - level)))
@@ -528,7 +528,7 @@ def _randomisation(differences: Floats, resamples: int, seed: int, level: float)
 def _sign_flips(
     n_flips: int, n_topics: int, is_exact: bool, size: int, seed: int
 ) -> Iterator[Floats]:
-    """Blocks of at most `size` rows of n_topics signs: all there are, or a sample."""
+    """Blocks of at most `size` rows of n_topics signs: all sign flips, or a sample."""
     rng = np.random.default_rng(seed)
     for start in range(0, n_flips, size):
         rows = min(size, n_flips - start)

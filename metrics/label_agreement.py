@@ -1,4 +1,4 @@
-"""Agreement of labels, of two judges or of many annotators, with topic-bootstrap intervals."""
+"""Agreement of labels between two judges or many annotators, with topic-bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ class Agreement:
     Attributes:
         n: number of pairs, >= 0.
         scale: the k labels, from one end of the scale to the other.
-        truth_counts, judged_counts: label -> how often it occurs on either side.
+        truth_counts, judged_counts: label -> number of occurrences on each side.
         confusion: (k, k) counts; rows truth, columns judged, both in the order of `scale`.
         accuracy: share of equal pairs, in [0, 1].
         cohen_kappa: unweighted, linear, quadratic -> kappa in [-1, 1]; the weights are distances
             between positions on `scale`, so only `unweighted` suits labels without an order.
-            Undefined without pairs, or when both sides are one and the same label throughout.
+            Undefined without pairs, or if both sides have one and the same label throughout.
         macro_f1: mean F1 over the labels that occur on either side, in [0, 1].
-        precision: label -> share right of those judged so; undefined if never judged so.
-        recall: label -> share of those truly so that were judged so; undefined if never true.
-        f1: label -> harmonic mean of both; undefined if the label is on neither side.
+        precision: label -> share of the pairs judged so that are truly so; undefined if never
+        judged. recall: label -> share of the pairs truly so that are judged so; undefined if never
+        true. f1: label -> harmonic mean of both; undefined if the label is on neither side.
         one_vs_rest: label -> unweighted kappa of that label against all others.
-        alpha, fleiss_kappa, randolph_kappa, ac1: of the two sides as two annotators, who have no
-            marginals of their own; see `Reliability`.
+        alpha, fleiss_kappa, randolph_kappa, ac1: with the two sides as two annotators with common
+            marginals; see `Reliability`.
     """
 
     n: int
@@ -74,7 +74,7 @@ class Agreement:
     ac1: float | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same fields, ready for JSON: lists for tuples."""
+        """The same fields, ready for JSON: tuples become lists."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return plain | {"scale": list(self.scale), "confusion": [list(r) for r in self.confusion]}
 
@@ -83,9 +83,9 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     """Compare a judge's labels with the true ones, pair by pair.
 
     Args:
-        truth: n labels, such as those of a person.
-        judged: n labels of the same items, in the same order. Leave out items that either side
-            did not judge, and report how many.
+        truth: n labels, for example a person's.
+        judged: n labels of the same items, in the same order. Leave out items without a label on
+            either side, and report their number.
         scale: the k >= 2 possible labels, in order if they have one, such as none, partial,
             full. A label that does not occur keeps its place, and so its distance in the weighted
             kappas.
@@ -93,7 +93,7 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     Raises: ValueError if the lengths differ, the scale repeats a label or has fewer than 2, or a
         label is not on it; it names the index.
     Source: Cohen, "A coefficient of agreement for nominal scales" (1960); "Weighted kappa" (1968).
-        The last four as in `reliability`.
+        For the last four see `reliability`.
 
     >>> result = agreement(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"], ["no", "yes"])
     >>> result.confusion, result.accuracy, result.cohen_kappa["unweighted"]
@@ -133,19 +133,20 @@ class Reliability:
     """Agreement among annotators; None where a figure is undefined (0/0), never nan.
 
     Attributes:
-        n_annotators, n_items, n_labels: who labelled what; items without any label not counted.
-        n_pairable: items with 2 or more labels, which `observed`, `alpha` and `ac1` rest on
-            (chance in `ac1` also on the items with one).
+        n_annotators, n_items, n_labels: numbers of each; items without a label do not count.
+        n_pairable: items with 2 or more labels, on which `observed`, `alpha` and `ac1` are computed
+            (chance in `ac1` also uses items with one label).
         n_evenly: items with exactly `labels_each` labels, the commonest number of 2 or more (the
-            larger of two as common). Fleiss' and Randolph's kappa want the same number
-            everywhere, if not from the same people: they rest on these items alone.
-        observed: mean over items of the share of its pairs of labels that are equal, in [0, 1].
+            larger of two equally common ones). Fleiss' and Randolph's kappa need the same number
+            everywhere, though not from the same people: they use these items only.
+        observed: mean over items of the share of equal pairs of labels, in [0, 1].
         alpha: Krippendorff's, nominal, ordinal and interval (positions on the scale as values),
             <= 1; missing labels allowed. Undefined if all labels are the same.
         fleiss_kappa: <= 1; undefined if all labels are the same.
-        randolph_kappa, ac1: <= 1; free of the paradox that a rare label lowers kappa. Chance
+        randolph_kappa, ac1: <= 1; not lowered by rare labels, as kappa is. Chance
             depends on the number of labels on the scale, used or not.
         pairwise_kappa: mean of Cohen's kappa over the pairs of annotators, weighted by the items
+            that both labelled.
             that both labelled.
     """
 
@@ -172,7 +173,7 @@ class PairwiseKappa:
     """The mean of Cohen's kappa over pairs: unweighted, linear, quadratic; each in [-1, 1] or None.
 
     The weight of a pair is the number of items that both labelled. `n_pairs` pairs have a kappa.
-    `n_undefined` have none: no item in common, or the same label throughout.
+    `n_undefined` pairs have none: no common item, or the same label throughout.
     """
 
     unweighted: float | None
@@ -186,12 +187,12 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
     """Measure the agreement among annotators of the same items.
 
     Args:
-        ratings: (n_annotators, n_items) labels, None where an annotator did not label an item.
-        scale: the k >= 2 labels that may occur, in order where they have one.
+        ratings: (n_annotators, n_items) labels; None if an annotator did not label an item.
+        scale: the k >= 2 possible labels, in order if they have one.
 
     Raises: ValueError if annotators have different numbers of items, the scale repeats a label
         or has fewer than 2, or a label is not on it; it names the index.
-    Source: see coefficients.py; mean pairwise kappa: Light (1971).
+    Source: see label_coefficients.py; mean pairwise kappa: Light (1971).
 
     >>> figures = reliability([["yes", "no", "no"], ["yes", "no", "yes"]], ["no", "yes"])
     >>> round(figures.fleiss_kappa, 4), round(figures.ac1, 4), figures.n_pairable
@@ -216,7 +217,7 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
 def pairwise_kappa(
     pairs: Sequence[tuple[Sequence[str | None], Sequence[str | None]]], scale: Sequence[str]
 ) -> PairwiseKappa:
-    """Compute the mean of Cohen's kappa over pairs of annotators, or a judge with each of them.
+    """Compute the mean of Cohen's kappa over pairs of annotators, or of a judge with each person.
 
     Args:
         pairs: two label lists of the same items, None for an item without a label. The weight of a
@@ -233,7 +234,7 @@ def pairwise_kappa(
 
 _SHARES = ("accuracy", "macro_f1", "precision", "recall", "f1", "observed")  # others: beyond chance
 
-Intervals = dict[str, Any]  # figure -> Interval, or name -> Interval where the figure is a dict
+Intervals = dict[str, Any]  # figure -> Interval, or name -> Interval if the figure is a dict
 
 
 def agreement_intervals(
@@ -246,11 +247,11 @@ def agreement_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Intervals:
-    """Intervals of the figures of `agreement(truth, judged, scale)`.
+    """Compute intervals of the figures of `agreement(truth, judged, scale)`.
 
     Args:
         figures: its result.
-        topics: the topic of each pair; None: not known, no interval has bounds.
+        topics: the topic of each pair; None: unknown, no interval has bounds.
 
     Returns: accuracy, macro_f1, cohen_kappa (by weights), precision, recall, f1 and one_vs_rest (by
         label), alpha (by level), fleiss_kappa, randolph_kappa, ac1.
@@ -277,8 +278,8 @@ def reliability_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Intervals:
-    """Intervals of `reliability(ratings, scale)`: observed, alpha, fleiss_kappa, randolph_kappa,
-    ac1 and pairwise_kappa (by weights). Arguments as in `agreement_intervals`.
+    """Compute intervals of `reliability(ratings, scale)`: observed, alpha, fleiss_kappa,
+    randolph_kappa, ac1 and pairwise_kappa (by weights). Arguments: see `agreement_intervals`.
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     counts = label_counts(ratings, scale)
@@ -301,8 +302,8 @@ def pairwise_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> dict[str, Interval]:
-    """Intervals of `pairwise_kappa(pairs, scale)`, by weights; in a sample the mean is over the
-    pairs that have a kappa there. Arguments as in `agreement_intervals`.
+    """Compute intervals of `pairwise_kappa(pairs, scale)`, by weights. In a sample, the mean is
+    over the pairs that have a kappa there. Arguments: see `agreement_intervals`.
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     return _pairwise(kappas, pairs, scale, sample)
@@ -324,14 +325,14 @@ def _confusions(
     scale: Sequence[str],
     sample: Resampling,
 ) -> Array:
-    """(resamples, k, k) counts of the pairs that have both labels."""
+    """(resamples, k, k) counts of the items with both labels."""
     codes = pair_codes(one, other, scale)
     used = codes if sample.n_topics else codes[:0]
     return confusion(sample.counts(used, n_pair_codes(len(scale))), len(scale))
 
 
 def _intervals(figures: object, drawn: Mapping[str, Any], sample: Resampling) -> Intervals:
-    """The interval of each drawn figure around the value that `figures` has of that name."""
+    """The interval of each drawn figure around its value in `figures`."""
     values = figures if isinstance(figures, Mapping) else vars(figures)
 
     def of(value: Any, figure: Any, name: str) -> Any:

@@ -1,8 +1,8 @@
 """Coefficients of agreement from counts, for many drawn samples at once.
 
-Every function takes arrays whose leading axes (...) run over samples and returns an array of
-those axes, nan where the figure is undefined (0/0). All figures come from here: an interval is
-that of the drawn samples, and the value is that of the one sample that holds each topic once.
+Every function takes arrays whose leading axes (...) run over samples, and returns an array with
+these axes, nan where the figure is undefined (0/0). Values and intervals use the same functions:
+a value comes from the sample with each topic once, an interval from the drawn samples.
 Tests compare with scikit-learn, statsmodels and krippendorff.
 """
 
@@ -24,7 +24,7 @@ LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 
 
 def compute_pair_figures(confusion: Array, scale: Sequence[str]) -> dict[str, Any]:
-    """The figures of `Agreement`, from (..., k, k) counts; a dict where it has one."""
+    """Compute the figures of `Agreement` from (..., k, k) counts; dicts where it has dicts."""
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     by_label = {
         "precision": ratio(right, confusion.sum(-2)),
@@ -47,7 +47,7 @@ def compute_pair_figures(confusion: Array, scale: Sequence[str]) -> dict[str, An
 
 
 def compute_item_figures(sums: LabelSums) -> dict[str, Any]:
-    """observed, alpha (by level), fleiss_kappa, randolph_kappa and ac1 of `Reliability`."""
+    """Compute observed, alpha (by level), fleiss_kappa, randolph_kappa and ac1 of `Reliability`."""
     n_labels = sums.shares.shape[-1]
     return {
         "observed": ratio(sums.agreeing, sums.n_pairable),
@@ -59,10 +59,10 @@ def compute_item_figures(sums: LabelSums) -> dict[str, Any]:
 
 
 def average_pairwise_kappa(confusions: Iterable[Array]) -> tuple[dict[str, Array], Array]:
-    """The mean of Cohen's kappa over the pairs that have one, by weights; and how many have.
+    """Compute the mean of Cohen's kappa over the pairs that have one, by weights, and their number.
 
-    Each pair counts by its items, so that somebody with few labels does not move the mean as
-    somebody with many does.
+    The weight of a pair is its number of items, so that an annotator with few labels moves the
+    mean little.
 
     Args:
         confusions: (..., k, k) counts of each pair of annotators.
@@ -73,18 +73,18 @@ def average_pairwise_kappa(confusions: Iterable[Array]) -> tuple[dict[str, Array
         is_defined = ~np.isnan(kappas["unweighted"])
         n = confusion.sum((-2, -1)) * is_defined
         n_items, n_defined = n_items + n, n_defined + is_defined
-        share = np.nan_to_num(ratio(n, n_items))  # 1 for the first, whose kappa stays as it is
+        share = np.nan_to_num(ratio(n, n_items))  # 1 for the first, whose kappa stays unchanged
         means = {w: mean + share * (np.nan_to_num(kappas[w]) - mean) for w, mean in means.items()}
     return {w: np.where(n_items > 0, mean, np.nan) for w, mean in means.items()}, n_defined
 
 
 def accuracy(confusion: Array) -> Array:
-    """Share of equal pairs, from (..., k, k) counts."""
+    """Compute the share of equal pairs from (..., k, k) counts."""
     return ratio(np.trace(confusion, axis1=-2, axis2=-1), confusion.sum((-2, -1)))
 
 
 def macro_f1(confusion: Array) -> Array:
-    """Mean F1 over the labels that occur on either side, from (..., k, k) counts."""
+    """Compute the mean F1 over the labels that occur on either side, from (..., k, k) counts."""
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     used = confusion.sum(-1) + confusion.sum(-2)
     f1 = np.divide(2 * right, used, out=np.zeros_like(used), where=used > 0)
@@ -92,7 +92,7 @@ def macro_f1(confusion: Array) -> Array:
 
 
 def cohen_kappa(confusion: Array, weights: Weights = "unweighted") -> Array:
-    """Cohen's kappa from (..., k, k) counts; the weights are distances between positions.
+    """Compute Cohen's kappa from (..., k, k) counts; weights are distances between positions.
 
     Source: Cohen, "Weighted kappa" (1968): 1 - observed / expected weighted disagreement.
 
@@ -104,12 +104,12 @@ def cohen_kappa(confusion: Array, weights: Weights = "unweighted") -> Array:
     distance = {"unweighted": (apart > 0) * 1.0, "linear": apart, "quadratic": apart**2}[weights]
     rows, columns = confusion.sum(-1), confusion.sum(-2)
     observed = (confusion * distance).sum((-2, -1)) * confusion.sum((-2, -1))
-    expected = ((rows @ distance) * columns).sum(-1)  # whole numbers, so that ties are exact
+    expected = ((rows @ distance) * columns).sum(-1)  # integers, so that ties are exact
     return 1 - ratio(observed, expected)
 
 
 def one_vs_rest_kappa(confusion: Array) -> Array:
-    """Unweighted kappa of each label against all others: (..., k, k) counts -> (..., k)."""
+    """Compute kappa (unweighted) of each label against all others: (..., k, k) -> (..., k)."""
     n = confusion.sum((-2, -1))[..., None]
     both = np.diagonal(confusion, axis1=-2, axis2=-1)
     first, second = confusion.sum(-1) - both, confusion.sum(-2) - both
@@ -118,14 +118,15 @@ def one_vs_rest_kappa(confusion: Array) -> Array:
 
 
 def krippendorff_alpha(coincidences: Array, level: Level) -> Array:
-    """Krippendorff's alpha from (..., k, k) coincidences; `interval` takes positions as values.
+    """Compute Krippendorff's alpha from (..., k, k) coincidences; `interval` uses positions as
+    values.
 
     A coincidence matrix counts each ordered pair of labels of one item, divided by the item's
-    number of labels less one. Source: Krippendorff, "Computing Krippendorff's
+    number of labels minus one. Source: Krippendorff, "Computing Krippendorff's
     Alpha-Reliability" (2011).
     """
     totals = coincidences.sum(-1)
-    if level == "ordinal":  # the distance of two labels is the labels used from one to the other
+    if level == "ordinal":  # distance: labels used from one to the other
         values = np.cumsum(totals, axis=-1) - totals / 2
     else:
         values = np.broadcast_to(np.arange(totals.shape[-1], dtype=np.float64), totals.shape)
@@ -140,12 +141,12 @@ def krippendorff_alpha(coincidences: Array, level: Level) -> Array:
 
 
 def fleiss_kappa(totals: Array, agreeing: ArrayLike, n_items: ArrayLike) -> Array:
-    """Fleiss' kappa of items that all have the same number of labels.
+    """Compute Fleiss' kappa of items that all have the same number of labels.
 
     Args:
-        totals: (..., k) how often each label was given.
-        agreeing: (...) sum over items of the share of its pairs of labels that are equal.
-        n_items: (...) how many items.
+        totals: (..., k) number of times each label was given.
+        agreeing: (...) sum over items of the share of equal pairs of labels.
+        n_items: (...) number of items.
 
     Source: Fleiss, "Measuring nominal scale agreement among many raters" (1971).
     """
@@ -154,7 +155,7 @@ def fleiss_kappa(totals: Array, agreeing: ArrayLike, n_items: ArrayLike) -> Arra
 
 
 def randolph_kappa(agreeing: ArrayLike, n_items: ArrayLike, n_labels: int) -> Array:
-    """Randolph's free-marginal kappa: as Fleiss', with chance 1 / number of labels on the scale.
+    """Compute Randolph's free-marginal kappa: Fleiss' kappa with chance 1 / number of labels.
 
     Source: Randolph, "Free-marginal multirater kappa" (2005).
     """
@@ -164,13 +165,13 @@ def randolph_kappa(agreeing: ArrayLike, n_items: ArrayLike, n_labels: int) -> Ar
 def gwet_ac1(
     shares: Array, n_items: ArrayLike, agreeing: ArrayLike, n_pairable: ArrayLike
 ) -> Array:
-    """Gwet's AC1; items may have different numbers of labels.
+    """Compute Gwet's AC1; items may have different numbers of labels.
 
     Args:
-        shares: (..., k) sum over items of the share of the item's labels that are this one.
+        shares: (..., k) sum over items of each label's share of the item's labels.
         n_items: (...) items with a label.
         agreeing: (...) sum, over the items with 2 or more labels, of the share of equal pairs.
-        n_pairable: (...) how many such items.
+        n_pairable: (...) number of items with 2 or more labels.
 
     Source: Gwet, "Computing inter-rater reliability and its variance in the presence of high
         agreement" (2008): chance is sum_k(p_k (1 - p_k)) / (k - 1).
@@ -181,7 +182,7 @@ def gwet_ac1(
 
 
 def beyond_chance(observed: Array, by_chance: Array) -> Array:
-    """(observed - chance) / (1 - chance)."""
+    """Compute (observed - chance) / (1 - chance)."""
     return ratio(observed - by_chance, 1 - by_chance)
 
 
@@ -195,13 +196,13 @@ class LabelSums:
 
     Attributes:
         n_items: (...) items with a label.
-        shares: (..., k) sum over them of the share of the item's labels that are this one.
+        shares: (..., k) sum over them of each label's share of the item's labels.
         n_pairable: (...) items with 2 or more labels.
-        agreeing: (...) sum over them of the share of the item's pairs of labels that are equal.
-        n_even, agreeing_even: (...) the same of the items with the commonest number of labels.
-        even_labels: (..., k) how often each label was given to those.
+        agreeing: (...) sum over them of the share of equal pairs of labels.
+        n_even, agreeing_even: (...) the same for items with the commonest number of labels.
+        even_labels: (..., k) number of times each label was given to those items.
         coincidences: (..., k, k) ordered pairs of labels of one item, each divided by the item's
-            number of labels less one.
+            number of labels minus one.
     """
 
     n_items: Array
@@ -214,22 +215,22 @@ class LabelSums:
     coincidences: Array
 
     def draw_samples(self, draws: NDArray[np.int64]) -> LabelSums:
-        """Sums by topic -> of samples: `draws` (resamples, n_topics) is how often each is drawn."""
+        """Sum by sample instead of by topic: `draws` (resamples, n_topics) counts each topic."""
         weights = draws.astype(np.float64)
         sums = (getattr(self, field.name) for field in fields(self))
         return LabelSums(*(np.tensordot(weights, each, axes=1) for each in sums))
 
 
 def check_scale(scale: Sequence[str]) -> None:
-    """Raises: ValueError if it repeats a label or has fewer than 2."""
+    """Check a scale. Raises: ValueError if it repeats a label or has fewer than 2."""
     if len(set(scale)) != len(scale) or len(scale) < 2:
         raise ValueError(f"wanted a scale of 2 or more different labels, got {list(scale)}")
 
 
 def codes(labels: Labels, scale: Sequence[str], name: str, *, may_miss: bool = True) -> Counts:
-    """The position of each label on the scale of k labels, k for None.
+    """Turn each label into its position on the scale of k labels, None into k.
 
-    Raises: ValueError for the first label that is not on the scale; `name` is what they are.
+    Raises: ValueError for the first label that is not on the scale; it uses `name` for the list.
     """
     position_of: dict[str | None, int] = {label: i for i, label in enumerate(scale)}
     if may_miss:
@@ -243,7 +244,7 @@ def codes(labels: Labels, scale: Sequence[str], name: str, *, may_miss: bool = T
 def pair_codes(
     one: Labels, other: Labels, scale: Sequence[str], *, may_miss: bool = True
 ) -> Counts:
-    """The pair of labels of each item as one number; see `confusion`.
+    """Turn the pair of labels of each item into one number; see `confusion`.
 
     Raises: ValueError if the lengths differ, or for a bad scale or label.
     """
@@ -258,12 +259,12 @@ def pair_codes(
 
 
 def n_pair_codes(k: int) -> int:
-    """How many different numbers `pair_codes` gives on a scale of k labels."""
+    """Number of different results of `pair_codes` on a scale of k labels."""
     return (k + 1) ** 2
 
 
 def confusion(counts: NDArray[np.float64] | Counts, k: int) -> Array:
-    """(..., n_pair_codes) counts of pairs -> (..., k, k), without those that lack a label."""
+    """Turn (..., n_pair_codes) counts into (..., k, k), without pairs that lack a label."""
     square = np.asarray(counts, np.float64).reshape(*counts.shape[:-1], k + 1, k + 1)
     return square[..., :k, :k]
 
@@ -271,13 +272,13 @@ def confusion(counts: NDArray[np.float64] | Counts, k: int) -> Array:
 def count_confusion(
     one: Labels, other: Labels, scale: Sequence[str], *, may_miss: bool = True
 ) -> Array:
-    """(k, k) counts of the pairs that have both labels. Raises: as `pair_codes`."""
+    """Count pairs with both labels: (k, k). Raises: see `pair_codes`."""
     pairs = pair_codes(one, other, scale, may_miss=may_miss)
     return confusion(np.bincount(pairs, minlength=n_pair_codes(len(scale))), len(scale))
 
 
 def label_counts(ratings: Sequence[Labels], scale: Sequence[str]) -> Counts:
-    """How many annotators gave each label to each item: (n_items, k).
+    """Count the annotators that gave each label to each item: (n_items, k).
 
     Raises: ValueError if annotators have different numbers of items, or for a bad scale or label.
     """
@@ -292,10 +293,10 @@ def label_counts(ratings: Sequence[Labels], scale: Sequence[str]) -> Counts:
 
 
 def sum_items(counts: Counts, topic_of: Counts | None = None, n_topics: int = 1) -> LabelSums:
-    """The sums by topic of (n_items, k) label counts: axes (n_topics, ...).
+    """Compute sums by topic from (n_items, k) label counts: axes (n_topics, ...).
 
     Args:
-        topic_of: (n_items,) the number of each item's topic; None: all of topic 0.
+        topic_of: (n_items,) the number of each item's topic; None: topic 0 for all.
     """
     at = np.zeros(len(counts), np.int64) if topic_of is None else topic_of
     each = counts.sum(axis=1)
@@ -305,7 +306,7 @@ def sum_items(counts: Counts, topic_of: Counts | None = None, n_topics: int = 1)
     equal[is_pairable] = (pairable * (pairable - 1)).sum(axis=1) / (n_labels * (n_labels - 1))
 
     def by_topic(per_item: NDArray[np.float64] | NDArray[np.bool_]) -> Array:
-        if n_topics == 1:  # numpy's sum, in pairs, loses fewer bits than one item after the other
+        if n_topics == 1:  # numpy's pairwise sum loses fewer bits than a loop
             return np.array([per_item.sum()], np.float64)
         return np.bincount(at, per_item, n_topics).astype(np.float64)
 
@@ -325,7 +326,7 @@ def sum_items(counts: Counts, topic_of: Counts | None = None, n_topics: int = 1)
 
 
 def sum_pairs(confusions: Array) -> LabelSums:
-    """The sums of (..., k, k) counts of pairs of labels: those of two annotators."""
+    """Compute sums from (..., k, k) counts of pairs of labels by two annotators."""
     n = confusions.sum((-2, -1))
     equal = np.trace(confusions, axis1=-2, axis2=-1)
     labels = confusions.sum(-1) + confusions.sum(-2)
@@ -334,9 +335,9 @@ def sum_pairs(confusions: Array) -> LabelSums:
 
 
 def find_commonest_number(each: Counts) -> int:
-    """The commonest number of labels of an item, of 2 or more; 0: no item has so many.
+    """Find the commonest number of labels per item, of 2 or more; 0: no item has 2.
 
-    Of two numbers as common it is the larger.
+    Of two equally common numbers, the larger one counts.
     """
     how_often = np.bincount(each[each >= 2], minlength=1)
     most = int(how_often.max())

@@ -1,4 +1,4 @@
-"""Whether two judges order the same items alike: by run, by topic, over all cells.
+"""Do two judges put the same items in the same order? By run, by topic, over all cells.
 
 With topic-bootstrap intervals: see docs/trust/agreement.md.
 """
@@ -29,9 +29,9 @@ from .inference import (
 
 
 def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float | None]:
-    """tau_b, tau_ap, spearman and pearson of two lists of scores: the functions below at once.
+    """Compute tau_b, tau_ap, spearman and pearson of two lists of scores in one call.
 
-    Returns, raises: as `kendall_tau`.
+    Returns, raises: see `kendall_tau`.
 
     >>> {name: round(value, 3) for name, value in orders([1, 2, 3, 4], [1, 2, 4, 3]).items()}
     {'tau_b': 0.667, 'tau_ap': 0.333, 'spearman': 0.8, 'pearson': 0.8}
@@ -47,11 +47,11 @@ def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None
     """Compute Kendall's tau-b of two lists of scores of the same items, in [-1, 1]; 1 = same order.
 
     Ties: a pair that is tied on one side is neither agreement nor disagreement, and tau-b leaves it
-    out of that side's share of the denominator. So tau is 1 only if both sides have the same ties.
-    Scores are tied if they are exactly equal: compare scores that are rounded alike, since a score
-    printed to 4 digits has ties that the full one does not have.
+    out of that side's part of the denominator. So tau is 1 only if both sides have the same ties.
+    Scores are tied if they are exactly equal: compare scores with the same rounding, because a
+    score printed to 4 digits has ties that the full score does not have.
 
-    Returns: tau, or None if it is undefined: fewer than 2 items, or one side all equal.
+    Returns: tau, or None if it is undefined: fewer than 2 items, or all scores of a side equal.
     Raises: ValueError if the lengths differ or a score is not finite; it names the index.
     Source: Kendall, "The treatment of ties in ranking problems" (1945).
 
@@ -69,8 +69,8 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
     Items that are tied in truth with the k-th are all included, so that the order of the lists does
     not matter; there may be more than k (`count_top`).
 
-    Returns: None if `kendall_tau` of them is, or if there are fewer than k items.
-    Raises: ValueError as `kendall_tau`, and if k is below 1.
+    Returns: None if `kendall_tau` of these items is None, or if there are fewer than k items.
+    Raises: ValueError like `kendall_tau`, and if k is below 1.
 
     >>> top_k_tau([4, 3, 2, 1], [3, 4, 1, 2], k=2)
     -1.0
@@ -81,7 +81,7 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
 
 
 def count_top(truth: Sequence[float], k: int) -> int:
-    """How many items `top_k_tau` takes: k and those tied with the k-th; 0 if there are fewer.
+    """Count the items that `top_k_tau` uses: k and ties with the k-th; 0 if there are fewer.
 
     >>> count_top([4, 3, 3, 1], k=2), count_top([4, 3], k=5)
     (3, 0)
@@ -92,16 +92,16 @@ def count_top(truth: Sequence[float], k: int) -> int:
 def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     """Compute the AP correlation: a tau in which errors near the top weigh more; in [-1, 1].
 
-    It is the mean, over the items below the first of the judged order, of (right - wrong) / all,
-    counted over the items that are judged above: right if the truth has them above too, else
-    wrong. It is not symmetric: it follows the judged order.
+    For each item below the first of the judged order, it takes (right - wrong) / all over the items
+    that are judged above it: right if the truth has them above too, otherwise wrong. tau_ap is the
+    mean. It is not symmetric: it follows the judged order.
 
-    Ties: an item is compared with those judged strictly higher, and is left out if there is none
-    (those tied at the top). A pair that only the truth ties is wrong. So tau_ap is 1 if both sides
+    Ties: an item is compared with the items judged strictly higher, and is left out if there are
+    none (ties at the top). A pair that is tied only in truth is wrong. So tau_ap is 1 if both sides
     have the same ties, and the mean of both directions is tau_ap,b of Urbano and Marrero, "The
     treatment of ties in AP correlation" (2017).
 
-    Returns, raises: as `kendall_tau`.
+    Returns, raises: see `kendall_tau`.
     Source: Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information
         retrieval" (2008), Equation 3: 2 / (n - 1) sum_i(C(i) / (i - 1)) - 1.
 
@@ -114,7 +114,7 @@ def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     """Compute Spearman's rank correlation, in [-1, 1]; tied items share the mean of their ranks.
 
-    Returns, raises: as `kendall_tau`.
+    Returns, raises: see `kendall_tau`.
 
     >>> spearman([1, 2, 3], [10, 30, 20])
     0.5
@@ -124,9 +124,9 @@ def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 
 
 def pearson(truth: Sequence[float], judged: Sequence[float]) -> float | None:
-    """Compute Pearson's correlation of scores, in [-1, 1]; 1 = they are on a rising line.
+    """Compute Pearson's correlation of scores, in [-1, 1]; 1: they lie on a rising line.
 
-    Returns, raises: as `kendall_tau`.
+    Returns, raises: see `kendall_tau`.
 
     >>> round(pearson([1, 2, 3], [10, 30, 20]), 4), round(pearson([1, 2, 4], [1, 2, 9]), 4)
     (0.5, 0.9762)
@@ -135,7 +135,7 @@ def pearson(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 
 
 def _check(truth: Sequence[float], judged: Sequence[float]) -> tuple[Array, Array]:
-    """The scores as arrays. Raises: ValueError as `kendall_tau` says."""
+    """The scores as arrays. Raises: ValueError like `kendall_tau`."""
     if len(truth) != len(judged):
         raise ValueError(f"{len(truth)} true scores for {len(judged)} judged ones")
     for name, scores in (("truth", truth), ("judged", judged)):
@@ -181,14 +181,16 @@ class Taus:
 
     Attributes:
         run_level: tau of the run scores: does the judge give the same leaderboard?
-        n_runs: runs with a score on both sides. n_runs_unmatched: on one side alone, left out.
+        n_runs: runs with a score on both sides. n_runs_unmatched: runs on one side only, left out.
         topic_mean: mean of the taus within each topic, over topics where tau is defined.
-        n_topics: topics in that mean. n_topics_undefined: with fewer than 2 runs, or all runs
-            equal on one side.
-        pooled: tau of all (run, topic) cells together; topic difficulty counts here.
-        n_cells: cells with a value on both sides. n_cells_unmatched: on one side alone, left out.
-        coefficients: run_level, topic_mean, pooled -> tau_b, tau_ap, spearman, pearson, and of runs
-            (so not of the pooled cells) tau_top_5, tau_top_10, tau_top_15, tau_top_20.
+        n_topics: topics in that mean. n_topics_undefined: topics with fewer than 2 runs, or with
+        all
+            runs equal on one side.
+        pooled: tau of all (run, topic) cells together; differences between topics count here.
+        n_cells: cells with a value on both sides. n_cells_unmatched: on one side only, left out.
+        coefficients: run_level, topic_mean, pooled -> tau_b, tau_ap, spearman, pearson, and for
+        runs
+            (not for pooled cells) tau_top_5, tau_top_10, tau_top_15, tau_top_20.
         by_topic: topic id -> the same coefficients of its runs; topics in sorted order.
     """
 
@@ -220,12 +222,12 @@ def taus(
 
     Args:
         truth, judged: (run id, topic id) -> score; a cell without a value is absent or None.
-        truth_runs, judged_runs: run id -> the run's score over all topics, as its owner defines
-            it (see `mean_over_topics`); it is not computed from the cells here.
+        truth_runs, judged_runs: run id -> the run's score over all topics, as its source defines
+                it (see `mean_over_topics`); it is not computed from the cells here.
 
-    Cells and runs that only one side has are left out and counted. Raises: ValueError for a
-    score that is not finite. Source: arXiv:2411.09607 and arXiv:2504.15205 report the three
-    taus; of the other coefficients see metrics/rank_correlation.py.
+        Cells and runs on one side only are left out and counted. Raises: ValueError for a
+        score that is not finite. Source: arXiv:2411.09607 and arXiv:2504.15205 report the three
+        taus; for the other coefficients see metrics/rank_correlation.py.
 
     >>> truth = {("a", "t1"): 0.1, ("b", "t1"): 0.2, ("a", "t2"): 0.8, ("b", "t2"): 0.9}
     >>> judged = {("a", "t1"): 0.3, ("b", "t1"): 0.4, ("a", "t2"): 0.6, ("b", "t2"): 0.5}
@@ -266,7 +268,7 @@ def taus(
 
 
 def keep_defined(scores: Scores) -> dict[tuple[str, str], float]:
-    """The cells that have a value."""
+    """The cells with a value."""
     return {cell: value for cell, value in scores.items() if value is not None}
 
 
@@ -295,8 +297,8 @@ def _pairs(
     return [truth[key] for key in keys], [judged[key] for key in keys]
 
 
-_DIGITS = 12  # of a drawn mean, so that equal means are tied however they were added up
-_CLOSE = 1e-3  # a run's score and its mean over topics, which may have been printed to 4 digits
+_DIGITS = 12  # of a drawn mean, so that equal means are tied whatever their rounding
+_CLOSE = 1e-3  # allowed difference of a run's score and its mean: it may be rounded to 4 digits
 
 
 def tau_intervals(
@@ -310,17 +312,17 @@ def tau_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> dict[str, dict[str, Interval]]:
-    """Intervals of all coefficients of `taus`, whose result and arguments these are.
+    """Compute intervals of all coefficients of `taus`, from its result and its arguments.
 
-    A run's score over drawn topics is their mean. A topic of its side (where any run of that
-    side has a value) that the run lacks altogether counts 0, as in `mean_over_topics`; one where
-    its value is None is left out. Run-level intervals need run scores that are these means: if
-    one differs by more than .001 (published scores over topics that are not here, or a measure
-    with another mean, as `length`), they have no bounds and n_topics 0.
+    A run's score over drawn topics is their mean. A topic that has a value for another run of the
+    same side but no cell for this run counts 0, as in `mean_over_topics`; a topic where this run's
+    value is None is left out. Run-level intervals need run scores that are these means: if one
+    differs by more than .001 (published scores over other topics, or a measure with another mean,
+    such as `length`), they have no bounds and n_topics 0.
 
     Returns: run_level, topic_mean, pooled -> name of the coefficient -> interval. n_topics
-        counts the topics drawn from: at run level those of either side, else those with a cell
-        on both.
+        counts the drawn topics: at run level the topics of either side, otherwise the topics with
+        a cell on both.
 
     >>> from nuggetjudge.metrics import taus
     >>> cells = {(run, f"t{i}"): i + s for i in range(9) for s, run in enumerate("abc")}
@@ -371,7 +373,7 @@ def _run_level(
 
 
 class _Side:
-    """The scores of one side as arrays (n_runs, n_topics), and whether they give its run scores."""
+    """Scores of one side as arrays (n_runs, n_topics), and whether their means are run scores."""
 
     def __init__(
         self,
@@ -430,10 +432,10 @@ _AT_ONCE = 4_000_000  # numbers in memory at a time
 
 
 def correlate_samples(truth: Array, judged: Array, top: Sequence[int] = ()) -> dict[str, Array]:
-    """The coefficients of each sample: (resamples, n_runs) scores, twice -> name -> (resamples,).
+    """Compute the coefficients of each sample: (resamples, n_runs) twice -> name -> (resamples,).
 
     Args:
-        top: also tau-b of the k items that are highest in truth, for each of these k.
+        top: also compute tau-b of the k items that are highest in truth, for each of these k.
 
     A sample in which a run has no score (nan) has no coefficient.
 
@@ -476,7 +478,7 @@ def _of_samples(truth: Array, judged: Array, top: Sequence[int]) -> dict[str, Ar
 def correlate_drawn_cells(
     truth: Array, judged: Array, topic_of: NDArray[np.int64], draws: NDArray[np.int64]
 ) -> dict[str, Array]:
-    """The coefficients of all cells pooled, each cell as often as its topic is drawn.
+    """Compute the coefficients of pooled cells; each counts as often as its topic is drawn.
 
     Args:
         truth, judged: (n_cells,) scores, sorted by topic.
@@ -510,12 +512,12 @@ def correlate_drawn_cells(
 
 
 def weighted_spearman(truth: Array, judged: Array, weights: Array) -> Array:
-    """Spearman's correlation of (n,) scores, where items count as often as (..., n) weights say."""
+    """Compute Spearman's correlation of (n,) scores with (..., n) weights of items."""
     return _spearman(_rank_sums(truth, weights), _rank_sums(judged, weights), weights)
 
 
 def weighted_pearson(truth: Array, judged: Array, weights: Array) -> Array:
-    """Pearson's correlation of (..., n) scores, items counting as often as (..., n) weights say."""
+    """Compute Pearson's correlation of (..., n) scores with (..., n) weights of items."""
     total = weights.sum(-1, keepdims=True)
     x, y = (z - ratio((weights * z).sum(-1, keepdims=True), total) for z in (truth, judged))
     both, of_x, of_y = ((weights * products).sum(-1) for products in (x * y, x**2, y**2))
@@ -525,7 +527,7 @@ def weighted_pearson(truth: Array, judged: Array, weights: Array) -> Array:
 def _of_block(
     truth: Array, judged: Array, at: slice, starts: NDArray[np.int64]
 ) -> tuple[Array, ...]:
-    """Sums over the other cells, by their topic, of the signs of some: (n, n_topics) each."""
+    """Sums over the other cells, by their topic, of the signs for some: (n, n_topics) each."""
     s, t = (np.sign(x[None, :] - x[at, None]) for x in (truth, judged))
     is_above = (t > 0).astype(float)
     products = (s * t, s**2, t**2, _right(s) * is_above, is_above)
@@ -543,13 +545,13 @@ def _rank_sums(x: Array, weights: Array) -> Array:
 
 
 def _tau_b(both: Array, one: Array, other: Array) -> Array:
-    """From sums over ordered pairs, of which each unordered pair is two. In scipy's order of
-    operations, as `_spearman` in numpy's: the last bit is theirs too."""
+    """From sums over ordered pairs, where each unordered pair counts twice. In scipy's order of
+    operations, as `_spearman` is in numpy's: even the last bit agrees."""
     return _clip(ratio(ratio(both / 2, np.sqrt(one / 2)), np.sqrt(other / 2)))
 
 
 def _spearman(one: Array, other: Array, weights: Array) -> Array:
-    """From (..., n) rank sums, which are twice the ranks less their mean."""
+    """From (..., n) rank sums, which are twice the ranks minus their mean."""
     share = ratio(1, weights.sum(-1) - 1)
     both, of_one, of_other = (
         share * (weights * products / 4).sum(-1) for products in (one * other, one**2, other**2)
@@ -562,13 +564,13 @@ def _clip(values: Array) -> Array:
 
 
 def _tau_ap(right: Array, n_above: Array, weights: Array) -> Array:
-    """The mean over items of `right`, sums of +1 and -1 over those above, by how many they are."""
+    """The mean of `right`, sums of +1 and -1 over the items above, by the number of these items."""
     mean = np.nan_to_num(ratio(right, n_above))
     return ratio((weights * mean).sum(-1), (weights * (n_above > 0)).sum(-1))
 
 
 def _right(signs: Array) -> Array:
-    """1 where the truth puts j above i, else -1: there a judge that does so is wrong."""
+    """1 where the truth puts j above i, otherwise -1: there, a judge that puts j above is wrong."""
     return np.where(signs > 0, 1.0, -1.0)
 
 
@@ -578,11 +580,11 @@ def _quadratic(matrix: Array, weights: Array) -> Array:
 
 
 def _rows(array: Array, size: int) -> Iterator[Array]:
-    """All rows, some at a time, of which each takes `size` numbers."""
+    """All rows in blocks; each row takes `size` numbers."""
     return (array[at] for at in _slices(len(array), size))
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:
-    """All n rows of this size, some at a time."""
+    """All n rows of this size, in blocks."""
     step = max(1, _AT_ONCE // max(size, 1))
     return (slice(start, start + step) for start in range(0, n, step))

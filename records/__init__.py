@@ -1,8 +1,8 @@
-"""The data: frozen typed rows, and a checked reader for every file format, with its writer.
+"""The data: frozen typed rows, and for every file format a checking reader and a writer.
 
-Imports metrics alone of ours; every folder but metrics may import it.
+Imports only metrics of nuggetjudge; every folder but metrics may import it.
 
-Readers take a `Problems`, in which they note what is wrong by file and line; a caller ends with
+Readers take a `Problems` object, in which they record faults by file and line; the caller ends with
 `problems.raise_errors()`. They raise `InputError` only for a file that cannot be read at all. A
 module is loaded when one of its names is first used.
 """

@@ -1,7 +1,7 @@
-"""Which column of a person's table is what: topic, run, label, annotator, judge, texts.
+"""Finds the columns of a person's table: topic, run, label, annotator, judge, texts.
 
-Columns are guessed from their names, in any case and as other tools call them, and from their
-values; what was guessed is shown as the options that say it.
+Columns are guessed from their names, in any case and under other tools' names, and from their
+values; guesses are shown as the options that express them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .reading.fields import Line, as_int, shorten
 from .reading.problems import InputError, did_you_mean
 from .tables import DEFAULT_MISSING, Table, as_number, is_missing
 
-# Our names of fields, each with those that other tools and people have for it, best first.
+# Our names of fields, each with the names that other tools and people use, best first.
 NAMES: dict[str, tuple[str, ...]] = {
     "topic_id": (
         *("topic_id", "topic", "qid", "query_id", "query", "request_id", "narrative_id"),
@@ -95,7 +95,7 @@ _PEOPLE = (
     r"(?:annotators?|raters?|assessors?|coders?|reviewers?|labell?ers?|experts?|workers?|graders?"
     r"|humans?|person|label|verdict|rating|score|grade|vote|annotation|gold)"
 )
-# A column of one of several annotators: rater_ann, human_2, label_b, ann_verdict, a1.
+# A column for one of several annotators: rater_ann, human_2, label_b, ann_verdict, a1.
 _OF_ONE = re.compile(rf"(?:{_PEOPLE}|[ar])_?\d+|{_PEOPLE}_\w+|\w+_{_PEOPLE}")
 _OF_JUDGE = re.compile(
     r"(^|_)(llm|gpt|claude|gemini|llama|qwen|mistral|model|auto|automatic|judge|ai)(_|\d|$)"
@@ -107,22 +107,22 @@ _WITH_SHARED_WORD = (
     r"(?P<shared>[^\W_]+)[\s_-]+(?P<name>.+)",
     r"(?P<name>.+)[\s_-]+(?P<shared>[^\W_]+)",
 )
-MAX_WORDS = 12  # different labels of a column that is taken for labels by its values
+MAX_WORDS = 12  # most different values of a column that is recognised as labels by its values
 _LONGEST_LABEL = 40
 _LONGEST_ID = 60
-_ID_WORDS = 0.2  # of the values of ids may have white space in them
-_LOOKED_AT = 1000  # rows that tell what a column holds
+_ID_WORDS = 0.2  # share of ids that may have white space in them
+_LOOKED_AT = 1000  # rows that decide what a column holds
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What a person says of a table, where names and values do not say it.
+    """A person's description of a table, where names and values are not enough.
 
     Attributes:
         fields: our name of a field -> the column; several of `label`, with commas: one for each
             annotator.
-        scale: the labels there may be, worst to best -> what each is called here; None: any.
-        missing: words, in lower case, for a value that is not there.
+        scale: the possible labels, worst to best -> the name of each here; None: any.
+        missing: words, in lower case, for a missing value.
         sheet: of a workbook; None: the first with rows.
     """
 
@@ -134,11 +134,11 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Which columns have which of our fields.
+    """The columns of our fields.
 
     Attributes:
         columns: by field; several of `label`: one for each annotator.
-        guessed: the fields that the file names otherwise and nobody named.
+        guessed: the fields with another name in the file that no option set.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -161,16 +161,16 @@ class ColumnMap:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Our name -> the name in the file, as in `--field`: several columns with commas."""
+        """Our name -> the name in the file, as for `--field`: several columns with commas."""
         return {name: ",".join(columns) for name, columns in self.columns.items()}
 
     @property
     def options(self) -> str:
-        """The options that say what was guessed; "" where nothing was."""
+        """The options that express the guesses; "" without guesses."""
         return self.get_options("--field ")
 
     def get_options(self, option: str) -> str:
-        """As `options`, of another option."""
+        """Like `options`, for another option."""
         return " ".join(
             f"{option}{shlex.quote(f'{name}={theirs}')}"
             for name, theirs in self.fields.items()
@@ -179,7 +179,7 @@ class ColumnMap:
 
 
 def plain_name(name: str) -> str:
-    """A column's name in the form of ours.
+    """Turn a column's name into the form of ours.
 
     >>> plain_name("Query ID"), plain_name("runId"), plain_name("Sentence #")
     ('query_id', 'run_id', 'sentence_no')
@@ -195,18 +195,18 @@ def guess_columns(
     *,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> ColumnMap:
-    """Which column of a table is which of the wanted fields.
+    """Find the column of each wanted field in a table.
 
-    A column of one of a field's exact names is that field, then one that is called alike, if its
-    values fit: ids are short, labels few. Several columns of the same few values, one for each
-    annotator, are `label` together. One that nothing says anything of is left out.
+    A column with exactly a field's name is that field; then a column with a similar name, if its
+    values fit: ids are short, labels few. Several columns with the same few values, one for each
+    annotator, are `label` together. Other columns are left out.
 
     Args:
         wanted: our names of fields, such as topic_id, run_id, label, annotator, judge, question.
         given: our name -> the column, or several of `label` with commas; `topic` is `topic_id`.
         names: further names that files have for a field, by field.
 
-    Raises: InputError for a field of `given` that is not wanted, or a column that is not there.
+    Raises: InputError for a field of `given` that is not wanted, or a column that does not exist.
     """
     guess = _Guess(table, wanted, names or {})
     for name, theirs in (given or {}).items():
@@ -221,7 +221,7 @@ def guess_columns(
 
 
 class _Guess:
-    """Columns as they are given to fields; a column has one field."""
+    """Columns while they are assigned to fields; a column has one field."""
 
     def __init__(
         self, table: Table, wanted: Collection[str], names: Mapping[str, Sequence[str]]
@@ -233,7 +233,7 @@ class _Guess:
         self._values: dict[str, list[Any]] = {}
 
     def take_given(self, name: str, theirs: str) -> None:
-        """Give a field the column, or columns, that a person named."""
+        """Assign to a field the column, or columns, that a person chose."""
         ours = name if name in self.wanted or f"{name}_id" not in self.wanted else f"{name}_id"
         option = f"--field {name}={theirs}"
         if ours not in self.wanted:
@@ -254,7 +254,7 @@ class _Guess:
         raise InputError(f"{option}: {what}")
 
     def _find(self, theirs: str) -> str | None:
-        """The column of this name, or the only one that is called so but for case and spaces."""
+        """The column of this name, or the only one whose name differs in case and spaces only."""
         if theirs in self.table.columns:
             return theirs
         alike = [name for name, plain in self._plain.items() if plain == plain_name(theirs)]
@@ -269,7 +269,7 @@ class _Guess:
         return [name for name in self.table.columns if name not in used]
 
     def take_exact(self) -> None:
-        """Give fields the columns of exactly their names, or of `names`."""
+        """Assign columns with exactly a field's name, or a name in `names`."""
         for name in self.wanted:
             if name in self.columns:
                 continue
@@ -279,7 +279,7 @@ class _Guess:
                 self.columns[name] = (exact,)
 
     def take_alike(self) -> None:
-        """Give fields the columns that are called alike, if their values fit; not the labels."""
+        """Assign columns with similar names, if their values fit; not the labels."""
         for name in self.wanted:
             if name in self.columns or name == "label":
                 continue
@@ -299,7 +299,7 @@ class _Guess:
         self.guessed.add(name)
 
     def take_labels(self) -> None:
-        """Find the labels: a column of such a name, or one for each annotator."""
+        """Find the labels: a column with such a name, or one for each annotator."""
         if "label" not in self.wanted or "label" in self.columns:
             return
         free = [n for n in self._free() if not _OF_JUDGE.search(self._plain[n])]
@@ -317,21 +317,21 @@ class _Guess:
             few = [n for n in like if self._repeats(n) and not _OF_SUM.search(self._plain[n])]
             alike = self._same_values(few) if "annotator" not in self.columns else []
             several = alike if len(alike) > 1 else few if len(few) == 1 else []
-        if not several:  # scores of people
+        if not several:  # human scores
             by_name = {self._plain[n]: n for n in reversed(free) if self._holds_numbers(n)}
             several = [by_name[alias] for alias in NAMES["label"] if alias in by_name][:1]
         if several:
             self._guess("label", *several)
 
     def values(self, column: str) -> list[Any]:
-        """The values of the first rows that have one."""
+        """The values of the first rows that have a value."""
         if column not in self._values:
             cells = (line.row.get(column) for line in self.table.rows[:_LOOKED_AT])
             self._values[column] = [value for value in cells if not is_missing(value)]
         return self._values[column]
 
     def _fits(self, name: str, column: str) -> bool:
-        """Whether the values of a column can be those of a field."""
+        """Whether the values of a column fit a field."""
         values = self.values(column)
         if name.endswith("_id") or name in ("annotator", "condition"):
             return _are_ids(values)
@@ -356,7 +356,7 @@ class _Guess:
         return self._repeats(column) or len(values) < 4
 
     def _repeats(self, column: str) -> bool:
-        """Whether a value of a column is there twice."""
+        """Whether a column repeats a value."""
         values = self.values(column)
         return len({_word(v) for v in values}) < len(values)
 
@@ -365,7 +365,7 @@ class _Guess:
         return bool(values) and all(as_number(v) is not None for v in values)
 
     def _same_values(self, columns: Sequence[str]) -> list[str]:
-        """Those of the columns that share their values with most others, in their order."""
+        """The columns that share their values with most others, in order."""
         sets = {name: {_word(v) for v in self.values(name)} for name in columns}
         groups = [
             [
@@ -384,7 +384,7 @@ def _word(value: object) -> str:
 
 
 def _are_ids(values: Sequence[Any]) -> bool:
-    """Whether values are short, and words of their own."""
+    """Whether the values are short, and differ from each other like ids."""
     if any(isinstance(v, list | dict | bool) for v in values):
         return False
     texts = [str(v).strip() for v in values]
@@ -395,19 +395,19 @@ def _are_ids(values: Sequence[Any]) -> bool:
 
 
 def has_name_of_labels(columns: ColumnMap) -> bool:
-    """Whether the column of labels, or those of annotators, are called so."""
+    """Whether the column of labels, or the columns of annotators, have such names."""
     names = [plain_name(name) for name in columns.columns.get("label", ())]
     return any(name in NAMES["label"] or _OF_ONE.fullmatch(name) for name in names)
 
 
 def find_measures(table: Table, columns: ColumnMap) -> list[str]:
-    """The columns of scores of runs, a measure each; [] for another table.
+    """The columns of scores of runs, one per measure; [] for another table.
 
-    A row is a run, or a run and a topic, and what is not an id is a number. A table of runs and
-    topics whose only numbers are whole has labels.
+    A row is a run, or a run and a topic, and everything except ids is a number. A table of runs and
+    topics with whole numbers only has labels.
 
     Args:
-        columns: which of its columns are run_id, topic_id and label, if any.
+        columns: its columns for run_id, topic_id and label, if any.
     """
     if "run_id" not in columns:
         return []
@@ -426,7 +426,7 @@ def find_measures(table: Table, columns: ColumnMap) -> list[str]:
 
 
 def name_annotators(columns: Sequence[str]) -> tuple[str, ...]:
-    """Annotators by the names of their columns, without a word that all begin or end with.
+    """Name annotators after their columns, without a word at which all begin or end.
 
     >>> name_annotators(["Rater Ann", "Rater Bo"]), name_annotators(["label 1", "label 2"])
     (('Ann', 'Bo'), ('label 1', 'label 2'))
@@ -442,9 +442,9 @@ def name_annotators(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def map_lines(lines: Iterable[Line], columns: ColumnMap) -> Iterator[Line]:
-    """The rows with our names for their fields too, a row for each annotator of several columns.
+    """Give the rows our names for their fields too, one row for each annotator's column.
 
-    The columns stay under their own names; a row's number is that in the file.
+    The columns keep their own names too; a row's number is the number in the file.
     """
     labels = columns.columns.get("label", ())
     others = [(name, of[0]) for name, of in columns.columns.items() if name != "label"]

@@ -1,4 +1,4 @@
-"""The typed rows that everything passes around: frozen, checked, with ids that never move."""
+"""The typed rows that all code shares: frozen and checked, with stable ids."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Row(BaseModel):
 
 
 class Explained(Row):
-    """Why a judge gave a label, where it said so.
+    """A judge's explanation of a label, if it gave one.
 
-    `evidence`: what it quotes; `rationale`: its reason.
+    `evidence`: its quotes; `rationale`: its reason.
     """
 
     evidence: tuple[Evidence, ...] = ()
     rationale: str | None = None
 
     def get_explanation(self) -> dict[str, Any]:
-        """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
+        """The explanation, ready for JSON; empty if the judge gave only a label."""
         fields: dict[str, Any] = {}
         if self.evidence:
             fields["evidence"] = [each.as_row() for each in self.evidence]
@@ -39,14 +39,15 @@ class Explained(Row):
 
 
 class LabelScores(Explained):
-    """How sure a judge was of a label, and why it gave it, where it said so.
+    """A judge's scores and explanation of a label, if it gave them.
 
-    `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label;
-    `outside_probability`: what fell on no label before those were made to sum to 1; `votes`: of a
-    jury, the label of each member, None where it gave none; `method`: who gave the label of a jury
-    or cascade, where that is its adjudicator or a later stage; `confidence`: of a cascade,
-    how sure its first stage was; `superseded`: what that said, where a later stage decided;
-    `parts`: of a label that code made of labels of parts, those by number, None: not judged.
+    `score` in [0, 1]: closeness to the best label; `probabilities`: of each label;
+    `outside_probability`: the probability outside the labels, before the others were scaled to sum
+    to 1; `votes`: of a jury, the label of each member, None for no label; `method`: the source of a
+    label of a jury or cascade, if it is the adjudicator or a later stage; `confidence`: of a
+    cascade, the confidence of its first stage; `superseded`: the first stage's label, if a later
+    stage replaced it; `parts`: of a label that code derives from parts, their labels by number,
+    None: not judged.
     """
 
     score: float | None = None
@@ -59,15 +60,15 @@ class LabelScores(Explained):
     parts: dict[str, str | None] | None = None
 
     def get_confidence(self) -> dict[str, Any]:
-        """How sure the judge was, ready for JSON; empty where it did not say so."""
+        """The judge's confidence, ready for JSON; empty if it gave none."""
         return self._fields("score", "probabilities", "votes", "method")
 
     def get_staged(self) -> dict[str, Any]:
-        """What a cascade says of its first stage, ready for JSON; empty where it is none."""
+        """The fields of a cascade's first stage, ready for JSON; empty for other judges."""
         return self._fields("confidence", "superseded")
 
     def as_fields(self) -> dict[str, Any]:
-        """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
+        """All values beside a label, ready for JSON; empty if the judge gave only a label."""
         sure = self.get_confidence() | self._fields("outside_probability")
         return sure | self.get_staged() | self._fields("parts") | self.get_explanation()
 
@@ -77,10 +78,10 @@ class LabelScores(Explained):
 
 
 class Topic(Row):
-    """An information need. `text` is the query or narrative, `background` who asks and why.
+    """An information need. `text`: the query or narrative; `background`: who asks and why.
 
-    `domain` (what it is about) and `category` (what kind of question it is) group topics.
-    `sub_narratives`: the parts that a long narrative asks for, where they were listed.
+    `domain` (its subject) and `category` (its kind of question) group topics.
+    `sub_narratives`: the parts that a long narrative asks for, if they were listed.
     """
 
     id: str
@@ -92,7 +93,7 @@ class Topic(Row):
 
     @property
     def question(self) -> str:
-        """What a judge is told the user wants: the text and, where there is one, who asks."""
+        """The question for a judge: the text and, if there is any, the background."""
         return f"{self.text}\n{self.background}" if self.background else self.text
 
 
@@ -105,14 +106,14 @@ class Passage(Row):
 
 
 class Citation(Row):
-    """A sentence's pointer to a passage; `weight` is the confidence a run gave, if it did."""
+    """A sentence's pointer to a passage; `weight`: the run's confidence, if any."""
 
     passage_id: str
     weight: float | None = None
 
 
 class Sentence(Row):
-    """One unit of an answer. `id` is its 0-based position, as all support files count.
+    """One unit of an answer. `id` is its 0-based position, as in all support files.
 
     A heading makes no claim: it is neither judged for support nor counted as uncited.
     """
@@ -124,16 +125,16 @@ class Sentence(Row):
 
     @property
     def makes_claim(self) -> bool:
-        """Whether there is something to support: text that is not a heading."""
+        """Whether it makes a claim that needs support: it has text and is not a heading."""
         return not self.is_heading and bool(self.text.strip())
 
 
 class Answer(Row):
-    """What one run answered to one topic; `references` are all passages it names, in order.
+    """One run's answer to one topic; `references` are all passages that it names, in order.
 
-    `not_given`: citations of what its system never had, as `[7]` of two contexts: no passage has
-    such a name, so they support nothing. `failed`: why there is no answer, if the system did not
-    cause it.
+    `not_given`: citations of items that its system never received, such as `[7]` with two contexts:
+    no passage has such a name, so they support nothing. `failed`: why there is no answer, if the
+    system is not the cause.
     """
 
     run_id: str
@@ -150,9 +151,9 @@ class Answer(Row):
 
 
 class Ranking(Row):
-    """Passages of one topic, best first; what a retrieval run or a candidate list holds.
+    """Passages of one topic, best first: a topic of a retrieval run or of a candidate list.
 
-    `failed`: why there are no passages, if the system did not cause it.
+    `failed`: why there are no passages, if the system is not the cause.
     """
 
     run_id: str
@@ -173,7 +174,7 @@ class Label(StrEnum):
     prompts, the reply schemas and the guidelines of the labelling app all take it from here.
 
     Attributes:
-        meaning: when to give the label, a phrase without a full stop; "": the question says it.
+        meaning: when to give the label, a phrase without a full stop; "": see the question.
     """
 
     meaning: str
@@ -200,12 +201,12 @@ class Importance(Label):
 
 
 class NuggetSource(Row):
-    """Words of a passage that state a nugget, and how they were found.
+    """Words of a passage that state a nugget, and the search that found them.
 
     Attributes:
         docid: of the passage. start, end: code points of its text, `text[start:end]`.
-        query: what was searched for; "": not known.
-        round: of the searches, from 1 on; 0: the nugget was there before them.
+        query: the search query; "": unknown.
+        round: of the searches, from 1; 0: the nugget existed before them.
     """
 
     docid: str
@@ -218,8 +219,8 @@ class NuggetSource(Row):
 class Nugget(Row):
     """An atomic fact of a good answer. `importance` None: the source gave no usable value.
 
-    `sources`: passages it is from, by their ids, or with the words that state it. `sub_narrative`:
-    the part of the topic's narrative that it answers, where the source says so.
+    `sources`: its passages, as ids or with the words that state it. `sub_narrative`: the part of
+    the topic's narrative that it belongs to, if the source names it.
     """
 
     id: str
@@ -278,12 +279,12 @@ class KeyPointSet(Row):
 
 
 class ScoreRow(Row):
-    """One value of one measure. `topic_id` "all" is a run's mean.
+    """One value of one measure. `topic_id` "all": the mean of a run.
 
-    `n` judgements carry the value, `n_unjudged` are missing; with those counted as worst and
-    as best the value would be `low` and `high`. `value` None: nothing was judged, or 0/0.
-    On mean rows only: `n_topics`, how many topics the mean divides by; `n_answered` of `n_asked`,
-    how many of the topics on which the measure means something the run answered.
+    `n` judgements are behind the value, `n_unjudged` are missing; if they count as worst and as
+    best, the value is `low` and `high`. `value` None: nothing was judged, or 0/0.
+    On mean rows only: `n_topics`, the number of topics in the mean; `n_answered` of `n_asked`,
+    the number of answered topics among those on which the measure is defined.
     """
 
     run_id: str
@@ -300,22 +301,22 @@ class ScoreRow(Row):
 
 
 def nugget_ids(texts: Sequence[str]) -> list[str]:
-    """An id for each nugget text of one topic that does not depend on their order.
+    """Make an id for each nugget text of one topic, independent of their order.
 
     The id is a hash of the text after NFKC and white-space normalisation, so that two judges
-    and a human who were given the same nugget agree on its name. A text that occurs twice
-    gets `-2`, `-3` ... at its later positions.
+    and a person with the same nugget have the same id. A repeated text gets `-2`, `-3` ... at its
+    later positions.
     """
     return hash_ids("n", texts)
 
 
 def key_point_ids(texts: Sequence[str]) -> list[str]:
-    """An id for each key point text of one topic, made as `nugget_ids` makes its own."""
+    """Make an id for each key point text of one topic, like `nugget_ids`."""
     return hash_ids("k", texts)
 
 
 def hash_ids(prefix: str, texts: Sequence[str]) -> list[str]:
-    """See `nugget_ids`; the prefix says what they name."""
+    """See `nugget_ids`; the prefix names the kind of id."""
     seen: dict[str, int] = {}
     ids = []
     for text in texts:

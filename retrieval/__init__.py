@@ -1,9 +1,9 @@
-"""Contexts to evaluate: what finds passages, fuses rankings, reorders and cuts them.
+"""Contexts to evaluate: retrievers, fusion of rankings, rerankers and cuts.
 
-Imports `backends` (folders, secrets, errors) and `records`, and asks no judge; agents, programs and
-the CLI may import it.
+Imports `backends` (folders, secrets, errors) and `records`, and calls no judge; agents, programs
+and the CLI may import it.
 
-The parts are loaded when they are first used, for the config reads `defaults` alone.
+Modules are loaded when they are first used, because the config needs only `defaults`.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The terms of an English text, as Lucene's analyzer for English makes them, and word hashes."""
+"""The terms of an English text, equal to those of Lucene's English analyzer, and word hashes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-ANALYSIS = "lucene-english-1"  # changed when other terms come out; stored with an index
+ANALYSIS = "lucene-english-1"  # changed when terms change; stored with an index
 
-# Those of Lucene's EnglishAnalyzer.
+# The stop words of Lucene's EnglishAnalyzer.
 _STOP_WORDS = """a an and are as at be but by for if in into is it no not of on or such that the
 their then there these they this to was will with"""
 STOP_WORDS = frozenset(_STOP_WORDS.split())
@@ -17,7 +17,7 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 # Unicode's word boundaries (UAX 29): full stops, apostrophes and colons join letters, and full
 # stops, commas and semicolons digits; every ideograph and every hiragana is a word by itself.
 _SINGLE = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_OUTSIDE = rf"{_SINGLE}²³¹¼-¾⁰-₉"  # as Python's \w sees them, words and numbers
+_OUTSIDE = rf"{_SINGLE}²³¹¼-¾⁰-₉"  # words and numbers for Python's \w
 _RUN = rf"(?:[^\W{_OUTSIDE}]|[\u0300-\u036f])"
 _WORD = re.compile(
     rf"[{_SINGLE}]|_*[^\W_{_OUTSIDE}]{_RUN}*"
@@ -25,18 +25,18 @@ _WORD = re.compile(
 )
 _POSSESSIVE = re.compile(r"['’＇]s$")
 
-# Two endings that Porter's own program, and so Lucene, treats other than his paper, and so
-# Snowball, does: assembly -> assembl and technology -> technolog, if a syllable stands before.
+# Two endings that Porter's own program (and Lucene) treats differently from his paper (and
+# Snowball): assembly -> assembl and technology -> technolog, if a syllable comes before.
 _SYLLABLE = re.compile(r"(?:[aeiou]|(?<=[^aeiou])y)(?:[^aeiouy]|(?<=[aeiou])y)")
 _DEPARTURE = re.compile(r"(bl|log)(?:y|ies|i)$")
 _AS = {"bl": "ble", "log": "log"}
 
 
 def terms(text: str) -> Iterator[str]:
-    """The terms of a text in their order: lower case, without stop words, stemmed by Porter.
+    """The terms of a text in order: lower case, without stop words, stemmed by Porter.
 
-    Differs: signs and emoji are not terms; a word of more than 255 characters stays one; a doubled
-    c or k keeps both (trekking -> trekk).
+    Differs: symbols and emoji are not terms; a word of more than 255 characters stays one term; a
+    double c or k keeps both letters (trekking -> trekk).
 
     >>> list(terms("The U.S. census of 1,024 harbours' tides isn't Porter's"))
     ['u.', 'censu', '1,024', 'harbour', 'tide', "isn't", 'porter']
@@ -61,7 +61,7 @@ def _term(word: str) -> str:
 def _stemmer() -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer("porter", 0)  # without a cache of its own
+    return Stemmer.Stemmer("porter", 0)  # without a cache
 
 
 _ALL = 0xFFFFFFFF
@@ -69,9 +69,9 @@ _ALL = 0xFFFFFFFF
 
 @lru_cache(maxsize=1 << 16)
 def word_hash(word: str) -> int:
-    """The 32 bits, as a signed number, that MurmurHash3 (x86, seed 0) gives a word in UTF-8.
+    """MurmurHash3 (x86, seed 0) of a word in UTF-8, as a signed 32-bit number.
 
-    scikit-learn's feature hashing goes by the same, so vectors are those that it makes.
+    scikit-learn's feature hashing uses the same hash, so the vectors are equal to its vectors.
     Source: Austin Appleby, MurmurHash3 (public domain, 2011).
 
     >>> word_hash("bridge")

@@ -1,4 +1,4 @@
-"""What retrieval passes around: passages with scores, and what finds, encodes or reorders them."""
+"""Types of retrieval: passages with scores, and the interfaces of retrievers and rerankers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Vectors = NDArray[np.float32]  # (n_texts, n_dimensions)
 
 
 class Scored(NamedTuple):
-    """A passage and what a retriever or reranker makes of it; higher is better."""
+    """A passage and its score from a retriever or reranker; higher is better."""
 
     passage_id: str
     score: float
@@ -26,7 +26,7 @@ class Retriever(Protocol):
     """A first stage: finds passages of a collection."""
 
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
-        """The best `hits` passages of each query, best first; fewer where fewer match.
+        """Find the best `hits` passages of each query, best first; fewer if fewer match.
 
         Raises: ValueError for a blank query, with its position, or hits < 1.
         """
@@ -34,9 +34,9 @@ class Retriever(Protocol):
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors whose dot product says how near they are."""
+    """Turns texts into vectors; their dot product measures similarity."""
 
-    name: str  # of the model and all settings that change a vector; keys caches and indexes
+    name: str  # of the model and all settings that change a vector; the key of caches and indexes
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """One row per passage."""
@@ -48,10 +48,10 @@ class Encoder(Protocol):
 
 
 class Reranker(Protocol):
-    """Puts the passages of one query into another order, and may leave some out."""
+    """Reorders the passages of one query, and may leave some out."""
 
     def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
-        """The new ranking.
+        """Rerank passages.
 
         Args:
             ranked: best first.
@@ -62,18 +62,18 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class Counted(Protocol):
-    """What counts as it works, as RankLlm does the replies to its windows."""
+    """Counts while it works, like RankLlm its windows."""
 
     counts: Counter[str]
 
 
 def by_rank(passage_ids: Iterable[str]) -> Ranked:
-    """A ranking that came without scores: 1, 1/2, 1/3, ..."""
+    """Make scores for a ranking without scores: 1, 1/2, 1/3, ..."""
     return [Scored(name, 1 / rank) for rank, name in enumerate(passage_ids, 1)]
 
 
 def best_first(scores: Mapping[str, float], hits: int | None = None) -> Ranked:
-    """Passages by falling score, equal ones in the order given; at most `hits`."""
+    """Sort passages by descending score, ties in the given order; at most `hits`."""
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     return [Scored(*item) for item in ranked[:hits]]
 
@@ -83,10 +83,10 @@ def by_text(
     texts: Mapping[str, str],
     scores_of: Callable[[Sequence[str]], Iterable[float]],
 ) -> Ranked:
-    """Passages by the scores of their texts, equal ones in the order they had.
+    """Sort passages by the scores of their texts; ties keep their order.
 
-    `scores_of` gets each text once: in two rows of a batch a model would give it two scores that
-    differ by a hair. It is not called where there is none.
+    `scores_of` gets each text once, because in two rows of a batch a model may give a text two
+    slightly different scores. It is not called without texts.
     """
     distinct = list(dict.fromkeys(texts[name] for name, _ in ranked))
     score_of = dict(zip(distinct, scores_of(distinct), strict=True)) if distinct else {}
@@ -94,7 +94,7 @@ def by_text(
 
 
 def check_queries(queries: Sequence[str], hits: int) -> None:
-    """Raise ValueError for what no retriever can search with."""
+    """Raise ValueError for invalid queries or hits."""
     if hits < 1:
         raise ValueError(f"hits must be 1 or more, got {hits}")
     for position, query in enumerate(queries):

@@ -1,4 +1,4 @@
-"""Learned sparse retrieval: a model weighs the terms of its vocabulary for each text (SPLADE)."""
+"""Learned sparse retrieval: a model weights the terms of its vocabulary for each text (SPLADE)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _AT_ONCE = 64  # queries: their weights and scores are dense
 
 
 class SparseEncoder(Protocol):
-    """Turns texts into weights of terms whose dot product says how near they are."""
+    """Turns texts into weights of terms; their dot product measures similarity."""
 
-    name: str  # of the model and all settings that change a weight; keys indexes
+    name: str  # of the model and all settings that change a weight; the key of indexes
     n_terms: int
 
     def passages(self, texts: Sequence[str]) -> Any:
@@ -31,7 +31,7 @@ class SparseEncoder(Protocol):
         ...
 
     def queries(self, texts: Sequence[str]) -> Any:
-        """One row per query, as those of passages."""
+        """One row per query, like those of passages."""
         ...
 
 
@@ -40,9 +40,9 @@ class SpladeEncoder:
 
     Args:
         model: a folder, "package:MODULE" or a name on the hub; see `load_model`. A plain masked
-            language model is pooled as SPLADE is.
-        batch: texts that the model sees at once; its scores of every term for every token take
-            batch * 512 * 30,522 * 4 bytes at most.
+            language model is pooled like SPLADE.
+        batch: texts that the model gets together; its scores of every term for every token take
+            at most batch * 512 * 30,522 * 4 bytes.
         device: such as "cpu" or "cuda"; None: the library chooses.
 
     Raises: InputError if the `dense` extra or the model is missing; ValueError for batch < 1.
@@ -53,7 +53,7 @@ class SpladeEncoder:
             raise ValueError(f"batch must be 1 or more, got {batch}")
         self._model, self.name = load_model("SparseEncoder", model, device)
         self._batch = batch
-        # Asked of a row, since the library gives the hidden size for a plain masked model.
+        # Measured on a row, because the library gives the hidden size for a plain masked model.
         self.n_terms: int = self._model.encode_query("").shape[-1]
 
     def passages(self, texts: Sequence[str]) -> Any:
@@ -65,7 +65,7 @@ class SpladeEncoder:
         return self._rows(self._model.encode_query, texts)
 
     def term_weights(self, row: Any) -> dict[str, float]:
-        """The terms of one row, as the model spells them, with their weights, highest first."""
+        """The terms of one row in the model's spelling, with their weights, highest first."""
         tokens = self._model.tokenizer.convert_ids_to_tokens(row.indices.tolist())
         weights = dict(zip(tokens, row.data.tolist(), strict=True))
         return dict(sorted(weights.items(), key=lambda item: -item[1]))
@@ -83,10 +83,10 @@ class SpladeEncoder:
 
 
 class Splade:
-    """An index of term weights on disk; scores are dot products, and those above 0 are hits.
+    """An index of term weights on disk; scores are dot products, and scores above 0 are hits.
 
-    Search is exact and reads all weights from disk, once for every 64 queries; equal scores in
-    the order of the collection.
+    Search is exact and reads all weights from disk, once for every 64 queries; ties in
+    collection order.
 
     Source: Formal, Piwowarski and Clinchant (SIGIR 2021), arXiv:2107.05720.
 
@@ -111,15 +111,15 @@ class Splade:
         *,
         batch: int = 256,
     ) -> Splade:
-        """Encode passages and keep their weights in a folder; see new_index.
+        """Encode passages and store their weights in a folder; see new_index.
 
         Memory holds the ids, a batch of texts, and 8 bytes for each passage.
 
         Args:
-            passages: with ids that differ, one or more.
-            batch: passages encoded and written at once.
+            passages: with different ids, one or more.
+                batch: passages that are encoded and written together.
 
-        Raises: InputError for what new_index refuses; ValueError for batch < 1 or no passage.
+            Raises: InputError like new_index; ValueError for batch < 1 or no passage.
         """
         if batch < 1:
             raise ValueError(f"batch must be 1 or more, got {batch}")
@@ -143,7 +143,7 @@ class Splade:
 
     @classmethod
     def open(cls, folder: Path, encoder: SparseEncoder) -> Splade:
-        """Open an index. Raises: InputError as open_index does, and for another encoder."""
+        """Open an index. Raises: InputError like open_index, and for another encoder."""
         from scipy.sparse import csr_array
 
         info = open_index(folder, KIND, {"encoder": encoder.name})
@@ -153,7 +153,7 @@ class Splade:
         return cls(encoder, read_ids(folder), matrix)
 
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
-        """The best `hits` passages of each query, best first. See Retriever.search."""
+        """Find the best `hits` passages of each query, best first. See Retriever.search."""
         check_queries(queries, hits)
         rankings: list[Ranked] = []
         for start in range(0, len(queries), _AT_ONCE):
@@ -166,5 +166,5 @@ class Splade:
 
 
 def _array(path: Path, kind: str) -> Any:
-    """An array on disk; one without a value cannot be mapped."""
+    """An array on disk; an empty one cannot be mapped."""
     return np.memmap(path, kind, mode="r") if path.stat().st_size else np.zeros(0, kind)

@@ -1,3 +1,3 @@
-"""Batches of a provider, as a transport: requests gathered, sent, followed and collected.
-Imports `backends` and records; `backends` opens it, and who names a run's ledger may import
-that."""
+"""Provider batches as a transport: gathers requests, sends them, and collects the replies.
+Imports `backends` and records; `backends` opens it, and code that names a run's ledger may
+import it."""

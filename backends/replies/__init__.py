@@ -1,3 +1,2 @@
-"""What a model's reply is: as it came, the one JSON object in it, and what is no word of its own.
-Backends import it, with what reads their replies or counts them above; it imports their errors and
-tokens, and records."""
+"""Reading of replies: the reply as received, its one JSON object, and copies of the judged text.
+Backends and token counts above import it; it imports their errors and tokens, and records."""

@@ -1,4 +1,4 @@
-"""DSPy's optimisers over the gateway: their settings, budget and LM, and one try of a prompt."""
+"""DSPy's optimisers over the gateway: settings, budget and LM, and one trial of a prompt."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ...judges.in_dspy import FreeText, read_messages
 from ...judges.makers.lists import ListMaker
 from ...records.judgements import Reason
 
-NO_LIMIT = 10**9  # of errors before DSPy gives up: a wrong reply is scored, a dead endpoint stops
+NO_LIMIT = 10**9  # errors before DSPy gives up: a wrong reply is scored, a dead endpoint stops
 
-# Whatever the program around us configured: no histories that grow, no trace but where an optimiser
-# wants one, no callbacks.
+# Independent of the calling program's settings: no growing histories, no trace unless an optimiser
+# needs one, no callbacks.
 SETTINGS: dict[str, Any] = {
     "disable_history": True,
     "trace": None,
@@ -40,9 +40,9 @@ SETTINGS: dict[str, Any] = {
 
 @contextlib.contextmanager
 def confine_dspy(lm: dspy.LM) -> Iterator[None]:
-    """Run DSPy with this LM, leaving the caller's settings alone.
+    """Run DSPy with this LM, without changing the caller's settings.
 
-    What is printed meanwhile, by DSPy or others, is dropped; our own warnings come at the end.
+    Output of DSPy and others is dropped; our own warnings come at the end.
     """
     with (
         Path(os.devnull).open("w", encoding="utf-8") as nowhere,
@@ -62,7 +62,7 @@ def confine_dspy(lm: dspy.LM) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reserve_calls(budget: Budget, n_calls: int) -> Iterator[None]:
-    """Lower the limits by so many requests, to be had again afterwards.
+    """Lower the limits by `n_calls` requests, and restore them afterwards.
 
     Tokens and money are reserved at the mean of the requests so far; before the first, none.
     """
@@ -82,23 +82,23 @@ def reserve_calls(budget: Budget, n_calls: int) -> Iterator[None]:
 
 
 T = TypeVar("T")
-TEMPERATURE = 1.0  # at which proposals are asked for, and samples of a judge's answers
+TEMPERATURE = 1.0  # for proposals, and for samples of a judge's answers
 
 
 class Stopped(BaseException):
-    """No further request can succeed: the budget is reached, or the endpoint is gone (the cause).
+    """No further request can succeed: the budget is used up, or the endpoint is lost (the cause).
 
-    Not an Exception, since optimisers count those as bad answers and go on.
+    It is not an Exception, because optimisers count an Exception as a bad answer and continue.
     """
 
 
 def ask(gateway: Gateway, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-    """Ask and wait. Raises: JudgeError for a reply that is none; Stopped."""
+    """Ask and wait. Raises: JudgeError for an invalid reply; Stopped."""
     return wait_for(gateway.ask(prompt, inputs, replicate))
 
 
 def wait_for(asking: Coroutine[Any, Any, T]) -> T:
-    """What comes of asking. Raises: JudgeError for a reply that is none; Stopped."""
+    """Return the result of a coroutine. Raises: JudgeError for an invalid reply; Stopped."""
     try:
         return run_sync(asking)
     except (EndpointLost, EndpointUnusable) as error:
@@ -110,12 +110,12 @@ def wait_for(asking: Coroutine[Any, Any, T]) -> T:
 
 
 class Proposals:
-    """Free text from a model, as an optimiser asks for instructions and advice.
+    """Free text from a model, for an optimiser that wants instructions and advice.
 
     Args:
-        gateway: whose model, endpoint, cache, budget and limits are used.
-        max_tokens: longest reply; None: no limit is sent, as that of a judge's entry is meant
-            for labels.
+        gateway: its model, endpoint, cache, budget and limits are used.
+        max_tokens: longest reply; None: no limit is sent, because the limit of a judge's entry is
+            meant for labels.
     """
 
     def __init__(self, gateway: Gateway, max_tokens: int | None = None) -> None:
@@ -125,10 +125,10 @@ class Proposals:
         self._by_temperature: dict[float | None, Gateway] = {}
 
     def lm(self) -> dspy.LM:
-        """For `dspy.context(lm=...)`; does nothing of its own: no cache, no retries."""
+        """An LM for `dspy.context(lm=...)`, without cache and retries."""
         temperature = None if self._gateway.config.temperature is None else TEMPERATURE
         return GatewayLM(
-            "gateway",  # no provider's name, so that DSPy looks up neither abilities nor prices
+            "gateway",  # not a provider's name, so DSPy looks up neither abilities nor prices
             engine=_Engine(self, 0),
             cache=False,
             num_retries=0,
@@ -138,7 +138,7 @@ class Proposals:
     def text(
         self, messages: Sequence[Mapping[str, str]], temperature: float | None, replicate: int
     ) -> str:
-        """One reply. Raises: JudgeError when it is refused or truncated; Stopped."""
+        """Ask for one reply. Raises: JudgeError if it is refused or truncated; Stopped."""
         gateway = self._by_temperature.get(temperature)
         if gateway is None:
             gateway = self._gateway.copy_with(temperature=temperature)
@@ -147,7 +147,7 @@ class Proposals:
 
 
 class GatewayLM(dspy.LM):  # type: ignore[misc]
-    """A dspy.LM of which each copy with a `rollout_id` gets replies of its own."""
+    """A dspy.LM whose copies with a `rollout_id` get their own replies."""
 
     def copy(self, **changes: Any) -> Self:
         """See dspy.LM.copy."""
@@ -158,7 +158,7 @@ class GatewayLM(dspy.LM):  # type: ignore[misc]
 
 
 class _Engine:
-    """DSPy's contract for what answers an LM: a Request in, a Response out."""
+    """DSPy's interface for an LM's engine: a Request in, a Response out."""
 
     def __init__(self, proposals: Proposals, replicate: int) -> None:
         self.proposals = proposals
@@ -170,14 +170,14 @@ class _Engine:
         return Response(None, request.model, Message.assistant(text), "stop", Usage())
 
 
-Call = tuple[dict[str, Any], dspy.Prediction]  # what a predictor was asked, and its reply
+Call = tuple[dict[str, Any], dspy.Prediction]  # the inputs of a predictor, and its reply
 
 
 class Answer(NamedTuple):
-    """What came of an example: the fields of the reply, or `failure`, which says why none did."""
+    """The result for an example: the fields of the reply, or `failure`, the reason for none."""
 
     prediction: dspy.Prediction
-    calls: tuple[Call, ...]  # that led to it, in order
+    calls: tuple[Call, ...]  # the calls behind it, in order
 
 
 class Tried(Protocol):
@@ -190,7 +190,7 @@ class Tried(Protocol):
 
 
 class Way(Protocol):
-    """Asks about one example under a prompt. Raises: bridge.Stopped."""
+    """Asks about one example with a prompt. Raises: Stopped."""
 
     def __call__(
         self, gateway: Gateway, tried: Tried, inputs: Mapping[str, Any], replicate: int
@@ -200,7 +200,7 @@ class Way(Protocol):
 def ask_once(
     gateway: Gateway, tried: Tried, inputs: Mapping[str, Any], replicate: int = 0
 ) -> Answer:
-    """One call, as about items."""
+    """Ask in one call, as for items."""
     try:
         reply = ask(gateway, tried.compiled, inputs, replicate)
         prediction = dspy.Prediction(**to_jsonable_python(reply.values))
@@ -213,7 +213,7 @@ class Making:
     """Makes lists with a judge, as a run does.
 
     Args:
-        made_from: what each list is made from, by the key of its example's inputs.
+        made_from: the inputs of each list, by the key of its example's inputs.
     """
 
     def __init__(self, judge: ListMaker, made_from: Mapping[str, Mapping[str, Any]]) -> None:
@@ -223,7 +223,7 @@ class Making:
     def __call__(
         self, gateway: Gateway, tried: Tried, inputs: Mapping[str, Any], replicate: int = 0
     ) -> Answer:
-        """All calls that one list takes; one that gave nothing is the last."""
+        """All calls for one list; a failed call is the last."""
         judge, noting = self._judge.deepcopy(), Noting(gateway)
         set_prompt(getattr(judge, judge.predictor), tried.prompt)
         judge.backend, judge.replicate = noting, replicate
@@ -236,15 +236,15 @@ class Making:
 
 
 def make_key(inputs: Mapping[str, Any]) -> str:
-    """What tells the inputs of one example from those of others."""
+    """A key that identifies the inputs of one example."""
     return json.dumps(inputs, sort_keys=True)
 
 
 class Noting:
-    """A backend that notes what was asked of another, and what it replied.
+    """A backend that records the questions to another backend, and its replies.
 
     Attributes:
-        calls: those that gave a reply, in order. asked: the inputs of the last that gave none.
+        calls: calls with a reply, in order. asked: the inputs of the last call without one.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -267,4 +267,4 @@ class Noting:
         return self._backend.copy_with(**settings)
 
     async def aclose(self) -> None:
-        """Nothing of its own is open."""
+        """Do nothing: it owns no connection."""

@@ -1,4 +1,4 @@
-"""What an optimiser's candidates are worth: answers on dev are recorded, the best prompt kept."""
+"""Scores of an optimiser's candidates: answers on dev are recorded, and the best prompt is kept."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from .tasks import Marks, Student, Task, get_predictor, get_prompt
 
 
 class Candidate:
-    """A prompt that was tried. `gain`: its mean on dev; None until each item of it is answered."""
+    """A tried prompt. `gain`: its mean on dev; None until each item of dev is answered."""
 
     def __init__(self, prompt: FittedPrompt, compiled: Prompt, number: int) -> None:
         self.prompt = prompt
         self.compiled = compiled
         self.number = number
         self.gain: float | None = None
-        self.n_failed = 0  # of dev without a judgement, whatever it was that came
+        self.n_failed = 0  # items of dev without a judgement
         self.train_gains: dict[str, float] = {}  # by inputs
         self.dev_gains: dict[int, Sequence[float | None]] = {}  # by index in dev
         self.failures: dict[str, Answer] = {}
 
     @property
     def rank(self) -> tuple[float, bool, int, str]:
-        """Sorts the best first; among equals the prompt as it was, then the shortest."""
+        """Sorts the best first; among equals the original prompt, then the shortest."""
         assert self.gain is not None
         text = self.prompt.model_dump_json()
         return -self.gain, self.number > 0, len(text), text
 
 
 class Trials:
-    """Asks the judge under whatever prompt an optimiser tries, and keeps count.
+    """Asks the judge with the prompts of an optimiser, and records the results.
 
-    The messages are those that the fitted judge will send, so all replies are shared with it by
-    the cache. Where a reply was no judgement, the same question is not asked again.
+    The messages are the same as the fitted judge's, so both share all replies through the cache.
+    A question whose reply was not a judgement is not asked again.
 
     Args:
-        judge: its backend is a Gateway; a correction that it has is not applied.
-        train, dev: what is asked about. marks: what answers are worth. way: how one is asked.
-        log: JSONL, a line per candidate as it is scored on dev; written anew with the first.
+        judge: its backend is a Gateway; its correction, if any, is not applied.
+        train, dev: the tasks. marks: scores answers. way: how to ask one.
+        log: JSONL, one line per candidate as it is scored on dev; created anew with the first.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Trials:
         self.default = self._candidate(self.student.judge)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trials:
-        return self  # optimisers copy programs, and with them `answer`
+        return self  # optimisers copy programs, and `answer` with them
 
     def answer(self, predict: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:
-        """One example under the predictor's prompt, its calls traced as DSPy traces a predictor.
+        """Answer one example with the predictor's prompt; its calls are traced like a predictor's.
 
-        The prediction has the reply's fields, or `failure`, which says why there is no judgement.
+        The prediction has the reply's fields, or `failure`, the reason for no judgement.
         Raises: Stopped.
         """
         if not predict.signature.instructions.strip():
@@ -101,13 +101,13 @@ class Trials:
         return answer.prediction
 
     def score(self, predict: dspy.Predict) -> None:
-        """Ask about all of dev; what was asked before comes from the cache."""
+        """Ask about all of dev; repeated questions come from the cache."""
         candidate = self._candidate(predict)
         with ThreadPoolExecutor(self._threads) as pool:
             list(pool.map(lambda task: self._ask(candidate, task.inputs), self.dev))
 
     def score_promising(self, n_calls: int) -> None:
-        """Score on dev the prompt with the best mean gain on n tasks of train or more, if new."""
+        """Score on dev the prompt with the best mean gain on at least n tasks of train, if new."""
         tried = [c for c in self.candidates.values() if len(c.train_gains) >= n_calls]
         if not tried:
             return
@@ -128,12 +128,12 @@ class Trials:
         return sorted(complete, key=lambda candidate: candidate.rank)
 
     def settle(self) -> None:
-        """Wait for the requests of threads that an optimiser left behind."""
+        """Wait for requests in threads that an optimiser left behind."""
         with self._lock:
             self._lock.wait_for(lambda: self._n_under_way == 0)
 
     def close(self) -> None:
-        """Ask nothing more, and let go of the log."""
+        """Stop asking, and close the log."""
         self._stopped = self._stopped or Stopped()
         with self._lock:
             self._log_path = None
@@ -147,7 +147,7 @@ class Trials:
         replicate: int | None = None,
         temperature: float | None = None,
     ) -> Answer:
-        """Noted, unless it is one of several samples, which the fitted judge will not take."""
+        """Record the call, unless it is one of several samples."""
         call = make_key(inputs)
         if replicate is None and call in candidate.failures:
             return candidate.failures[call]
@@ -180,7 +180,7 @@ class Trials:
         return candidate
 
     def _sampler(self, temperature: float | None) -> Gateway:
-        """For answers that are to differ; at the endpoint's own temperature if that is in use."""
+        """A gateway for different answers; at the endpoint's own temperature if that is in use."""
         if self._gateway.config.temperature is None:
             temperature = None
         with self._lock:
@@ -226,7 +226,7 @@ class Trials:
 
 
 def _indices_by_inputs(tasks: Sequence[Task]) -> dict[str, list[int]]:
-    """Where the tasks with the same inputs are, whose right answers may differ."""
+    """Indices of the tasks with the same inputs, whose right answers may differ."""
     indices: dict[str, list[int]] = {}
     for i, task in enumerate(tasks):
         indices.setdefault(make_key(task.inputs), []).append(i)

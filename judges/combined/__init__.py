@@ -1,2 +1,2 @@
-"""Judges made of judges: juries, cascades, and labels verified by a second look. Imports the judges
-of items and metrics; programs, calibration and agents import this."""
+"""Judges that combine judges: juries, cascades, and verified labels. Imports the judges of items
+and metrics; programs, calibration and agents import this."""

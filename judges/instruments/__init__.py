@@ -1,2 +1,2 @@
-"""Prompts of the user's own or of published tools, in the place of a judge's. Imports backends and
+"""Custom prompts, or prompts of published tools, in place of a judge's own. Imports backends and
 records; `judges.base` and programs may import it."""

@@ -1,7 +1,7 @@
-"""Short statements cut out of running text, for the lexical nuggetizer; no parser, no model.
+"""Cuts short statements out of running text for the lexical nuggetizer, without parser or model.
 
 A statement is a short sentence, or a clause of a long one that reads as complete: it starts
-where a sentence or clause does, holds a verb, and does not stop in the middle of a phrase. The
+where a sentence or clause starts, has a verb, and does not stop in the middle of a phrase. The
 word lists are closed classes of English, so other languages give only short sentences.
 """
 
@@ -104,7 +104,7 @@ def _of_sentence(sentence: str) -> list[str]:
         ended = sentence.endswith((".", "!"))
         return [_join(whole)] if _stands(whole) and (ended or _has_verb(whole)) else []
     if _bare(words[0]) in _CONDITIONS:
-        return []  # neither half is said without the other
+        return []  # neither half is complete without the other
     return [_join(clause) for clause in _clauses(words, first)]
 
 
@@ -146,7 +146,7 @@ def _is_edge(words: list[str], index: int, first_verb: int) -> bool:
 
 
 def _cuts(words: list[str], opening: int) -> list[int]:
-    """Ends before a prepositional phrase, for a clause that is too long as it is."""
+    """Ends before a prepositional phrase, for a clause that is too long."""
     indexes = range(opening + 6, min(opening + MAX_WORDS, len(words) - 1) + 1)
     return [
         index
@@ -156,7 +156,7 @@ def _cuts(words: list[str], opening: int) -> list[int]:
 
 
 def _skip_opening(words: list[str], start: int) -> int:
-    """Past `and`, `However,` and the like."""
+    """Skip `and`, `However,` and similar words."""
     while start < len(words) and (_bare(words[start]) in _JOINING or _opens(words[start])):
         start += 1
     return start
@@ -180,7 +180,7 @@ def _starts_clause(words: list[str], index: int) -> bool:
 
 
 def _stands(words: list[str]) -> bool:
-    """Whether the length is right, it is not a title, and the last word does not hang."""
+    """Whether the length is right, it is not a title, and it does not end in mid-phrase."""
     if not MIN_WORDS <= len(words) <= MAX_WORDS:
         return False
     if sum(word[:1].isupper() for word in words) > 0.6 * len(words):
@@ -202,7 +202,7 @@ def _has_verb(words: list[str], *, sure: bool = False) -> bool:
 
 
 def _is_verb(words: list[str], index: int, *, sure: bool = False) -> bool:
-    """Known as a verb or, unless `sure`, looking like a past tense."""
+    """Whether the word is a known verb or, unless `sure`, looks like a past tense."""
     word, before = _bare(words[index]), _bare(words[index - 1]) if index else ""
     if before in _NO_VERB_AFTER:
         return False
@@ -220,10 +220,10 @@ def _join(words: list[str]) -> str:
 
 
 def _leave_out_brackets(text: str) -> str:
-    """The text without what is in brackets, and without addresses.
+    """The text without brackets, their content, and addresses.
 
-    Brackets that are never closed are hidden meanwhile: each would be followed to the end of the
-    text.
+    Brackets that are never closed are hidden first: otherwise each would be searched to the end of
+    the text.
     """
     for opened, closed, hidden in ("[", "]", "\ue000"), ("(", ")", "\ue001"):
         end = text.rfind(closed) + 1
@@ -232,7 +232,7 @@ def _leave_out_brackets(text: str) -> str:
 
 
 def _leave_out(pattern: re.Pattern[str], text: str) -> str:
-    """The text without the matches; a space stays where two words would become one."""
+    """The text without the matches; a space remains where two words would otherwise join."""
 
     def space(match: re.Match[str]) -> str:
         around = text[max(match.start() - 1, 0) : match.start()], text[match.end() :][:1]

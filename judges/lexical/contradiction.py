@@ -1,7 +1,7 @@
 """Lexical baselines of queries, contradictions, groundedness and proposed nuggets.
 
-A contradiction is seen where a sentence of the passage says nearly the same in the same words and
-differs only in a "not" or in a number. No other is seen, so "neither" means little.
+The baseline finds a contradiction only if a sentence of the passage says nearly the same in the
+same words and differs in a "not" or in a number. So "neither" means little.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from .segments import sentences
 # ruff: noqa: SIM905  a list of words reads best as words
 
 
-NEARLY_ALL = 0.8  # of the content words of either sentence that the other has
-MIN_WORDS = 3  # that carry meaning, in a sentence that can be contradicted
+NEARLY_ALL = 0.8  # share of the content words of either sentence that the other must have
+MIN_WORDS = 3  # content words of a sentence that can be contradicted
 _NEGATIVE = frozenset("cannot neither never no nobody none nor not nothing nowhere without".split())
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
 
 
 def write_queries(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The content words of the sentence; then those of its halves, as far as they are wanted."""
+    """The content words of the sentence, then of its halves, until there are enough queries."""
     words = [word for word in WORD.findall(inputs["sentence"]) if word.lower() not in STOP_WORDS]
     half = (len(words) + 1) // 2
     queries = [" ".join(part) for part in (words, words[:half], words[half:]) if part]
@@ -49,7 +49,7 @@ def write_queries(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge_contradiction(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether a sentence of the passage says the same but for a "not" or a number; it is quoted."""
+    """Whether a sentence of the passage differs only in a "not" or a number; it is quoted."""
     sentence = inputs["sentence"]
     opposites = [part for part in _sentences(inputs["passage"]) if _is_opposite(sentence, part)][:1]
     return {
@@ -60,9 +60,9 @@ def judge_contradiction(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge_groundedness(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """supported: a passage has the words of the statement, as for full support of a citation.
+    """supported: a passage has the words of the statement, at the threshold of full support.
 
-    contradicted: no passage supports it, and one says the same but for a "not" or a number.
+    contradicted: no passage supports it, and one differs only in a "not" or a number.
     """
     passages = _passages(inputs["context"])
     return {
@@ -71,7 +71,7 @@ def judge_groundedness(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_groundedness(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The share that `judge_groundedness` goes by, of the passage that has most."""
+    """The share behind `judge_groundedness`, for the passage with the largest share."""
     passages = _passages(inputs["context"])
     return {
         "verdicts": {
@@ -118,7 +118,7 @@ def _is_opposite(sentence: str, part: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> frozenset[str]:
-    """Its content words without numbers and words that deny."""
+    """Content words without numbers and negations."""
     denying = _denying()
     return frozenset(w for w in content_words(text) if w not in denying and not w[0].isdigit())
 
@@ -134,7 +134,7 @@ def _n_negative(text: str) -> int:
 
 
 def _numbers(text: str) -> dict[str, list[str]]:
-    """Its numbers by the word behind them, which says what they count."""
+    """Numbers by the word after them, which says what they count."""
     by_word: dict[str, list[str]] = {}
     for number in _NUMBER.finditer(text):
         if behind := WORD.match(text[number.end() :].lstrip(" %")):
@@ -142,14 +142,14 @@ def _numbers(text: str) -> dict[str, list[str]]:
     return by_word
 
 
-MORE_WORDS = 3  # that a query takes from the nuggets so far
+MORE_WORDS = 3  # words of a query from the nuggets so far
 
 
 def propose_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The statements that say most, of the sentences with a word that the facet asks about.
+    """The statements that say most, from the sentences with a word of the facet.
 
-    One that mostly repeats a known nugget is left out. The quote is the statement itself where it
-    stands so in the passage, and else its sentence.
+    A statement that mostly repeats a known nugget is left out. The quote is the statement if the
+    passage contains it literally, otherwise its sentence.
     """
     facet_words = content_words(subject_words(inputs["facet"]))
     known_words = [content_words(text) for text in inputs["known"]]
@@ -175,13 +175,13 @@ def propose_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_gap_queries(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What each facet is about, with the commonest words of the nuggets that were not tried yet."""
+    """The words of each facet, with the commonest untried words of the nuggets."""
     tried = {stem(word) for text in inputs["tried"] for word in _words(text)}
     seen = Counter(word for text in inputs["nuggets"] for word in dict.fromkeys(_words(text)))
     new = sorted((word for word in seen if stem(word) not in tried), key=lambda w: (-seen[w], w))
     queries = {}
     for index, (number, facet) in enumerate(inputs["facets"].items()):
-        start = index * MORE_WORDS  # other words for each facet, as far as there are any
+        start = index * MORE_WORDS  # other words for each facet, while there are any
         more = new[start : start + MORE_WORDS] or new[:MORE_WORDS]
         queries[number] = " ".join([subject_words(facet), *more])
     return {"queries": queries}

@@ -1,6 +1,6 @@
 """Lexical baselines of the judges of key points and claims: the words that two texts share.
 
-docs/benchmarks/lexical-judge.md says how the cut-off was chosen and shows the fit.
+docs/benchmarks/lexical-judge.md says how the cut-off was chosen and shows its fit.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .overlap import content_words, recall, update_nuggets
 from .questions import subject_words
 from .segments import n_words, sentences
 
-STATED = 0.52  # overlap from which a text states a point
-HALF_SURE = 0.4  # shared words that make a point half sure to answer a question
+STATED = 0.52  # lowest overlap at which a text states a point
+HALF_SURE = 0.4  # shared words at which the score is 0.5
 
 _NO_LETTERS = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"\A\d+\. ")
@@ -29,13 +29,14 @@ _NUMBER = re.compile(r"\A\d+\. ")
 def measure_stated(
     point: str, text: str, weights: Mapping[str, float] = MappingProxyType({})
 ) -> float:
-    """How much of a point a text holds, in [0, 1].
+    """Measure how much of a point a text contains, in [0, 1].
 
-    The mean of two shares: of the point's content words by weight, and of its runs of three
+    The mean of two shares: of the point's content words by weight, and of its three-letter
+    sequences, which capture inflections, compounds and word order.
     letters, which see inflections, compounds and word order.
 
     Args:
-        weights: of `overlap.word_weights`; {}: all words weigh the same.
+        weights: from `overlap.word_weights`; {}: all words weigh the same.
     """
     heaviest = max(weights.values(), default=1.0)
     worth = {word: weights.get(word, heaviest) for word in content_words(point)}
@@ -45,17 +46,17 @@ def measure_stated(
 
 
 def judge_point(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Yes by the overlap of key point and response, with the sentence that shares most words.
+    """Yes if key point and response overlap enough; quotes the sentence that shares most words.
 
-    Counting words cannot tell what contradicts a point from what is silent on it: the other label
-    is always neutral.
+    Counting words cannot distinguish a contradiction from silence: the other label is always
+    neutral.
     """
     evidence_and_label = _entailment(inputs["key_point"], inputs["response"])
     return dict(zip(("evidence", "verdict"), evidence_and_label, strict=True))
 
 
 def judge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for each of a list of key points."""
+    """Judge each point of a list like `judge_point`."""
     by_number = {
         i: _entailment(text, inputs["response"]) for i, text in inputs["key_points"].items()
     }
@@ -66,7 +67,7 @@ def judge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def filter_point(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Yes where the key point and what the question is about share a content word."""
+    """Yes if the key point and the subject of the question share a content word."""
     return {"verdict": PointUse.YES if score_filter(inputs)["verdict"] > 0 else PointUse.NO}
 
 
@@ -78,7 +79,7 @@ def score_filter(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Yes by the overlap of each claim with the key point that is nearest to it."""
+    """Yes if each claim overlaps enough with the key point nearest to it."""
     scores = score_claims(inputs)["verdicts"]
     return {
         "verdicts": {i: ClaimMatch.YES if s >= STATED else ClaimMatch.NO for i, s in scores.items()}
@@ -86,7 +87,7 @@ def judge_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The most that claim and a key point overlap: how much the longer holds of the shorter.
+    """The largest overlap of the claim with a key point: how much the longer has of the shorter.
 
     A claim is one statement, so it need not have all the words of a key point that is longer.
     """
@@ -100,7 +101,7 @@ def score_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nearest_point(claim: str, key_points: str) -> str:
-    """The one of numbered key points that a claim overlaps most, "" if there is none."""
+    """The numbered key point that a claim overlaps most; "" if there is none."""
     return max(_points(key_points), key=lambda point: _measure_shared(claim, point), default="")
 
 
@@ -127,15 +128,15 @@ def _triples(text: str) -> frozenset[str]:
     return frozenset(map("".join, zip(plain, plain[1:], plain[2:], strict=False)))
 
 
-MAX_POINTS, MAX_POINT_WORDS = 10, 25  # from one window of a document; in each
-SAME = 0.5  # of the words of two points, to be one; not fitted
+MAX_POINTS, MAX_POINT_WORDS = 10, 25  # points per window of a document; words per point
+SAME = 0.5  # share of common words that merges two points; not fitted
 
 
 def find_key_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The statements that say most, of the sentences with a word that the question asks about.
+    """The statements that say most, from the sentences with a word of the question.
 
-    Each rests on its sentence. What they are does not depend on the known points, so asking again
-    brings nothing new.
+    Each quotes its sentence. The result does not depend on the known points, so asking again
+    adds nothing.
     """
     question_words = content_words(subject_words(inputs["question"]))
     rests_on: dict[str, str] = {}
@@ -153,9 +154,9 @@ def find_key_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def merge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Each point joins the first group whose first point shares half of the words with it.
+    """Merge each point into the first group whose first point shares half of its words.
 
-    The words of the question do not count. A group has the text of its point with most words.
+    The words of the question do not count. A group gets the text of its point with most words.
     """
     question_words = content_words(inputs["question"])
     words = {
@@ -181,12 +182,12 @@ def merge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def extract_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The statements of the answer in its order, each once; nothing is resolved."""
+    """The statements of the answer in order, each once; pronouns are not resolved."""
     return {"claims": list(dict.fromkeys(text for text, _ in _statements(inputs["answer"])))}
 
 
 def _statements(text: str) -> Iterator[tuple[str, str]]:
-    """Each statement with its sentence; a long sentence that holds none stands for itself."""
+    """Each statement with its sentence; a long sentence without a statement counts as one."""
     for sentence in sentences(text):
         is_whole = n_words(sentence) > MAX_WORDS and sentence[-1] in ".!"
         texts = statements(sentence) or ([" ".join(sentence.split())] if is_whole else [])

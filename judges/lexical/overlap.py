@@ -26,14 +26,14 @@ from .clauses import statements
 # ruff: noqa: SIM905  a list of words reads best as words
 
 
-# Share of a nugget's content words that an answer must hold.
+# Share of a nugget's content words that an answer must contain.
 NUGGET_FULL, NUGGET_PARTIAL = 0.65, 0.60
-# Share of a sentence's words and word pairs that the cited passage must hold.
+# Share of a sentence's words and word pairs that the cited passage must contain.
 SENTENCE_FULL, SENTENCE_PARTIAL = 0.50, 0.32
-# Share of the question's content words that a passage must hold for the grades 1, 2 and 3.
+# Share of the question's content words that a passage must contain for the grades 1, 2 and 3.
 RELEVANCE_CUTS = (0.50, 0.65, 0.80)
 VITAL_SHARE = 0.5  # of a list of nuggets, rounded up
-# For new nuggets: worth of a word of the question, of a word said once more, and of a statement
+# For new nuggets: weight of a word of the question, of a repeated word, and of a statement
 # that starts with a pronoun; and the share of old content words that makes it a repetition.
 ASKED, AGAIN, PRONOUN, REPEATED = 1.5, 0.9, 0.4, 0.67
 MIN_CONTENT_WORDS = 3  # in a nugget
@@ -65,7 +65,7 @@ def all_words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
-    """The distinct stemmed words that carry meaning; all of its words if none does."""
+    """The distinct stemmed content words; all words if there are none."""
     words = (match.lower() for match in WORD.findall(text))
     return frozenset(stem(word) for word in words if word not in STOP_WORDS) or all_words(text)
 
@@ -78,7 +78,7 @@ def word_pairs(text: str) -> frozenset[tuple[str, str]]:
 
 
 def recall(needed: frozenset[Any], words: frozenset[Any]) -> float:
-    """Share of the words `needed` that are `given`, in [0, 1]; 0 if none is needed."""
+    """Share of `needed` that is in `words`, in [0, 1]; 0 if none is needed."""
     return len(needed & words) / len(needed) if needed else 0.0
 
 
@@ -94,7 +94,7 @@ def assign_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The share that the grades of `assign_nuggets` go by, for each nugget."""
+    """The share behind the grades of `assign_nuggets`, for each nugget."""
     answer_words = content_words(inputs["answer"])
     return {
         "verdicts": {
@@ -126,12 +126,12 @@ def judge_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The share that the grades of `judge_support` go by."""
+    """The share behind the grades of `judge_support`."""
     return {"verdict": measure_support(inputs["sentence"], inputs["passage"])}
 
 
 def measure_support(sentence: str, passage: str) -> float:
-    """Mean of the shares of words and of word pairs that the passage holds, in [0, 1]."""
+    """Mean of the shares of words and of word pairs that the passage contains, in [0, 1]."""
     words = recall(all_words(sentence), all_words(passage))
     pairs = word_pairs(sentence)
     return (words + recall(pairs, word_pairs(passage))) / 2 if pairs else words
@@ -144,12 +144,12 @@ def judge_relevance(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_relevance(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The share that the grades of `judge_relevance` go by."""
+    """The share behind the grades of `judge_relevance`."""
     return {"grade": recall(content_words(inputs["question"]), content_words(inputs["passage"]))}
 
 
 def rate_importance(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Vital is the half of a list that shares most words with the question, the earlier first."""
+    """Vital is the half of a list that shares most words with the question, earlier ones first."""
     question_words = content_words(inputs["question"])
     shared = {
         key: len(question_words & content_words(text)) for key, text in inputs["nuggets"].items()
@@ -164,8 +164,8 @@ def rate_importance(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The statements of list and passages that say most about the question, the best first.
 
-    A word counts for more if several passages hold it or the question asks for it, and for less
-    each time it is chosen. A statement that mostly repeats a chosen one is passed over.
+    A word counts more if several passages contain it or the question asks for it, and less each
+    time it is chosen. A statement that mostly repeats a chosen one is skipped.
     """
     question_words = content_words(inputs["question"])
     passages = list(inputs["passages"].values())
@@ -174,7 +174,7 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
         text: content for text in texts if len(content := content_words(text)) >= MIN_CONTENT_WORDS
     }
     spread = Counter(w for text in [*passages, *inputs["nuggets"]] for w in content_words(text))
-    worth = {  # 0 for a word that is in a statement only, as stop words are
+    worth = {  # 0 for a word in statements only, such as a stop word
         w: math.log2(1 + spread[w]) * (ASKED if w in question_words else 1.0)
         for w in frozenset().union(*words.values())
     }
@@ -190,7 +190,7 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     while heap and len(chosen) < inputs["limit"]:
         _, index, text = heapq.heappop(heap)
         now = -gain(text)
-        if heap and now > heap[0][0]:  # worth less since it was put there
+        if heap and now > heap[0][0]:  # its value has dropped since it was added
             heapq.heappush(heap, (now, index, text))
         elif all(recall(words[text] - question_words, words[old]) < REPEATED for old in chosen):
             chosen.append(text)
@@ -210,20 +210,20 @@ def _grade(share: float) -> NuggetSupport:
     return NuggetSupport.NOT_SUPPORT
 
 
-LETTERS = 5  # in a run
-MIN_TEXTS = 2  # that a word stands in, to have a weight of its own
+LETTERS = 5  # in a letter sequence
+MIN_TEXTS = 2  # that must contain a word before it has its own weight
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
 def word_weights(texts: Iterable[str]) -> dict[str, float]:
-    """How much each word tells, from how many of the texts it stands in.
+    """Compute the weight of each word from the number of texts that contain it.
 
     Args:
-        texts: those of the collection, such as all passages; each counts once.
+        texts: the texts of the collection, such as all passages; each counts once.
 
     Returns: stem -> ln((n + 1) / (n_with + 0.5)), > 0, for stems that 2 or more texts hold, in
-        alphabetical order; {} for no such stem. All others weigh as much as the heaviest here.
+        alphabetical order. All other stems have the largest of these weights.
     Source: inverse document frequency (Sparck Jones, 1972), smoothed.
 
     >>> word_weights(["the bridge", "the river", "a bridge over the river"])
@@ -239,15 +239,15 @@ def word_weights(texts: Iterable[str]) -> dict[str, float]:
 
 
 def weigh_overlap(needed: str, source: str, weights: Mapping[str, float]) -> float:
-    """How much of one text another one holds, in [0, 1].
+    """Measure how much of one text another one contains, in [0, 1].
 
     The mean of two shares: of the needed words by weight, in the best two neighbouring sentences
-    of the source; and of the needed runs of five letters, anywhere in it. 0 for no words.
+    of the source; and of the needed five-letter sequences, anywhere in it. 0 without words.
 
     Args:
         needed: a sentence, nugget or question.
         source: a passage or answer.
-        weights: of `word_weights`; {}: all words weigh the same.
+        weights: from `word_weights`; {}: all words weigh the same.
     """
     words = all_words(needed)
     heaviest = max(weights.values(), default=1.0)

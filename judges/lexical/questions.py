@@ -20,7 +20,7 @@ from .segments import TITLES, n_words, sentences
 # ruff: noqa: SIM905  a list of words reads best as words
 
 
-# Overlap of what a question is about and a text, from which the grades 1 to 5 begin.
+# Lowest overlap of a question's subject with a text for each grade from 1 to 5.
 ANSWER_CUTS = (0.30, 0.35, 0.50, 0.52, 0.67)
 _ASKING = STOP_WORDS | frozenset(
     """
@@ -30,16 +30,16 @@ _ASKING = STOP_WORDS | frozenset(
 
 
 def answer_overlap(question: str, text: str, weights: Mapping[str, float]) -> float:
-    """How much of what a question is about a text holds, in [0, 1].
+    """Measure how much of a question's subject a text contains, in [0, 1].
 
-    weights: as for `weigh_overlap`.
+    weights: see `weigh_overlap`.
     """
     return weigh_overlap(subject_words(question), text, weights)
 
 
 @lru_cache(maxsize=4096)
 def subject_words(question: str) -> str:
-    """The words of a question that say what it is about; all of it if none does.
+    """Reduce a question to the words of its subject; the whole question if none is left.
 
     >>> subject_words("According to the text, who named the task force?")
     'named task force'
@@ -54,7 +54,7 @@ def grade_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def grade_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for each of a list of questions."""
+    """Grade each question of a list like `grade_answer`."""
     grades = {
         key: _answer_grade(answer_overlap(question, inputs["context"], {}))
         for key, question in inputs["questions"].items()
@@ -69,8 +69,8 @@ def _answer_grade(overlap: float) -> int:
 # ruff: noqa: SIM905  a list of words reads best as words
 
 
-MIN_WORDS = 2  # that carry meaning, for a question to be about something
-MANY_WORDS = 8  # of them, beyond which it takes several passages
+MIN_WORDS = 2  # content words of a question with a subject
+MANY_WORDS = 8  # content words beyond which a question needs several passages
 MAX_PARTS = 6
 
 _COMBINING = re.compile(r"\b(?:why|compare|differ\w*|between|effects?|affect\w*)\b", re.IGNORECASE)
@@ -80,10 +80,10 @@ _PARTS = re.compile(r"[;?]\s+|,?\s+and\s+(?=(?:how|what|when|where|which|who|why
 
 
 def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts around `and`, a semicolon or a question mark, if each is about something.
+    """The parts around `and`, a semicolon or a question mark, if each has a subject.
 
-    A question about too few words is vague; one of several parts, with words that combine, or
-    about many, is complex.
+    A question with too few content words is vague. A question with several parts, with words that
+    combine, or with many content words is complex.
     """
     whole = " ".join(inputs["question"].split()).strip(" ?.,;")
     parts = [part.strip(" ?.,;") for part in _PARTS.split(whole)]
@@ -98,7 +98,7 @@ def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find_subject(question: str) -> list[str]:
-    """The words that say what the question is about, in lower case; maybe none."""
+    """The words of the question's subject, in lower case; may be empty."""
     return [word for word in WORD.findall(subject_words(question).lower()) if word not in _SMALL]
 
 
@@ -113,9 +113,9 @@ _POINTING_BACK = PRONOUNS | {"her", "their"}
 def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Questions from the statements that say most, of the whole report.
 
-    A sentence without a short statement stands for itself, and one that starts with a pronoun is
-    left out. The words put before a statement carry no meaning, so that the lexical grader goes by
-    those of the statement alone.
+    A sentence without a short statement counts as one, and a sentence that starts with a pronoun is
+    left out. The words before a statement are stop words, so that the lexical grader uses only the
+    words of the statement.
     """
     report = ABBREVIATED.sub(r"\1", inputs["report"])
     texts = [text for sentence in sentences(report) for text in _statements(sentence)]
@@ -127,7 +127,7 @@ def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _statements(sentence: str) -> Iterator[str]:
-    """What a sentence says: its short statements, or the whole of it."""
+    """The statements of a sentence: its short statements, or the whole sentence."""
     whole = _JOINED_ON.sub("", _OMITTED.sub("", sentence)).strip(_OUTER)
     is_short = n_words(whole) <= MAX_QUESTION_WORDS and sentence[-1] not in "?:…"
     for text in statements(sentence) or ([whole] if whole and is_short else []):

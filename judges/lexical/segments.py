@@ -1,4 +1,4 @@
-"""A long text cut into parts that are short enough, at the best borders there are."""
+"""Cuts a long text into parts that are short enough, at the best borders."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-MAX_TOKENS = 1024  # in a segment of a document, arXiv:2506.20051
+MAX_TOKENS = 1024  # of a segment, arXiv:2506.20051
 TITLES = ("Dr", "Mr", "Mrs", "Ms", "St", "Gen", "Gov", "Rep", "Rev", "Sen")
 
-# Each ends a piece; the best border first. A full stop after a title or an initial is none.
+# Each ends a part; the best border first. A full stop after a title or an initial does not count.
 _PARAGRAPH = re.compile(r"\n\s*\n")
-_SENTENCE = re.compile(  # begins with its characters, for which a text is searched fast
+_SENTENCE = re.compile(  # starts with its characters, which makes the search fast
     r"[.!?…。！？](?:(?<=[。！？])\s*|(?<=[.!?…])"
     + "".join(rf"(?<!\b{title}.)" for title in ("[A-Z]", *TITLES))
     + r"[\"'”’)\]]*\s++(?![\"'“‘(\[]*[a-z]))"
@@ -29,15 +29,15 @@ def n_words(text: str) -> int:
 def segments(
     document: str, most_tokens: int = MAX_TOKENS, count: Callable[[str], int] = n_words
 ) -> list[str]:
-    """Cut a document into as few parts as its borders allow, of even length; no text is lost.
+    """Cut a document into as few parts as its borders allow, of similar length; no text is lost.
 
-    A paragraph (up to a blank line) that fits in a part stays whole, else its sentences do, else
-    its words; a word is cut only where it alone is too long.
+    A paragraph (up to a blank line) that fits stays whole; otherwise its sentences do; otherwise
+    its words. A word is cut only if it is too long by itself.
 
     Args:
-        most_tokens: in a part, >= 1. Only a single character may be more.
-        count: the tokens of a text. A part has the sum over its pieces, which a tokenizer that
-            sees them joined may miss by a few.
+        most_tokens: of a part, >= 1. Only a single character may have more.
+        count: counts the tokens of a text. A part has the sum of its pieces, which may differ by a
+            few from the count of the joined text.
 
     Returns: the parts in order, without white space at either end; [] for a blank document.
     Raises: ValueError if `most_tokens` is below 1.
@@ -56,7 +56,7 @@ def segments(
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text in order, without white space at either end.
+    """Split a text into sentences, in order, without white space at either end.
 
     >>> sentences("Dr. Oke came. Did she stay?")
     ['Dr. Oke came.', 'Did she stay?']
@@ -67,7 +67,7 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_offsets(text: str) -> list[tuple[int, int]]:
-    """Where sentences stand, `text[start:end]` each, with white space; lines end them too.
+    """Find the sentences, `text[start:end]` each, with white space; line ends end them too.
 
     >>> sentence_offsets("Dr. Oke came. Did she stay?")
     [(0, 14), (14, 27)]
@@ -79,7 +79,7 @@ def sentence_offsets(text: str) -> list[tuple[int, int]]:
 def _fitting(
     text: str, most: int, count: Callable[[str], int], borders: Sequence[re.Pattern[str]]
 ) -> Iterator[str]:
-    """Pieces that make up the text, each as long as it may be between the best borders."""
+    """Pieces that make up the text, each as long as possible between the best borders."""
     if count(text) <= most or len(text) < 2:
         yield text
         return
@@ -95,7 +95,7 @@ def _cut(text: str, border: re.Pattern[str]) -> list[str]:
 
 
 def _pack(pieces: Sequence[tuple[str, int]], most: int) -> list[str]:
-    """Pieces joined in order, up to `most` tokens; one that has more stays alone."""
+    """Join pieces in order, up to `most` tokens; a longer piece stays alone."""
     parts: list[list[str]] = []
     room = 0
     for piece, size in pieces:

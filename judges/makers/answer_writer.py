@@ -25,16 +25,16 @@ from ..lexical.overlap import SENTENCE_FULL, content_words, measure_support, upd
 from ..lexical.questions import subject_words
 from ..lexical.segments import sentences
 
-MAX_SENTENCE_WORDS = 40  # a longer one is a list or a table, as a rule
-MARKS = re.compile(r"(?<!\s)\s*\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]")  # of citations, as in a [2, 3]
+MAX_SENTENCE_WORDS = 40  # a longer one is usually a list or a table
+MARKS = re.compile(r"(?<!\s)\s*\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]")  # citation marks such as [2, 3]
 _BRACKETS = str.maketrans("", "", "[]")
 
 
 def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Sentences of the passages with words that the question asks about, until no more fit.
+    """Sentences of the passages with words of the question, until the limit is reached.
 
-    Those that say most come first, and one that mostly repeats another is passed over. Each cites
-    its own passage, then others that carry it. Without a sentence that fits: the first words.
+    Sentences that say most come first; a sentence that mostly repeats another is skipped. Each
+    cites its own passage, then others that support it. If no sentence fits: the first words.
     """
     passages = {n: _remove_marks(text) for n, text in inputs["passages"].items()}
     source: dict[str, str] = {}  # a sentence -> its passage
@@ -64,7 +64,7 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _remove_marks(text: str) -> str:
     bare = MARKS.sub("", text)
-    return bare.translate(_BRACKETS) if MARKS.search(bare) else bare  # a mark around a mark
+    return bare.translate(_BRACKETS) if MARKS.search(bare) else bare  # a mark inside a mark
 
 
 def _find_cited(text: str, source: str, passages: Mapping[str, str]) -> list[int]:
@@ -79,13 +79,13 @@ def write_unaided(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {"answer": [" ".join(inputs["question"].split()[: inputs["words"]])]}
 
 
-Way = Literal["passages", "memory"]  # what an answer is written from
-WORDS, CITATIONS = 400, 3  # at most, of an answer and of a sentence: TREC RAG 2024 and 2026
+Way = Literal["passages", "memory"]  # the source of an answer
+WORDS, CITATIONS = 400, 3  # most, per answer and per sentence: TREC RAG 2024 and 2026
 REPAIRS = 2  # further calls after a reply that breaks a rule
 
 
 class CitedText(TypedDict):
-    """A sentence as a reply gives it."""
+    """A sentence in the form of a reply."""
 
     text: Annotated[str, MinLen(1), MaxLen(1_000)]
     citations: list[int]
@@ -147,23 +147,23 @@ class WriteUnaided(dspy.Signature):  # type: ignore[misc]
 class AnswerWriter(Judge):
     """Writes an answer: `judge(question=, passages={id: text}).sentences`, each with citations.
 
-    With `way="memory"` it reads no passage, writes from what the model knows (direct prompting),
-    and cites nothing.
+    With `way="memory"` it reads no passages, writes from the model's own knowledge (direct
+    prompting) and cites nothing.
 
-    A citation is the id of a passage that was given; a sentence may have none, such as the one that
-    says that no passage answers. A reply without a sentence, with a blank one, an unknown or
-    doubled citation, too many of them, marks such as `[1]` in the text or too many words is shown
-    again with what is wrong, up to `repairs` times; nothing is dropped or cut.
+    A citation is the id of a given passage. A sentence may have none, for example if it says that
+    no passage answers. A reply without a sentence, with a blank sentence, an unknown or
+    repeated citation, too many citations, marks such as `[1]` in the text or too many words is
+    returned to the model with its faults, up to `repairs` times; nothing is dropped or cut.
 
     Args:
-        words: most words of an answer, >= 1; counted as the TREC RAG track does (`count_words`).
-            "required": each call says how many.
+        words: most words of an answer, >= 1; counted like the TREC RAG track (`count_words`).
+            "required": each call sets the number.
         citations: most citations of a sentence, >= 1.
         repairs: most further calls after a wrong reply.
-        instructions: take the place of WriteAnswer's own; the fields and the rules stay.
+        instructions: replace WriteAnswer's own; the fields and the rules stay.
 
-    Raises: JudgeError when the last repair is still wrong (unparseable), or without any passage
-        (not asked).
+    Raises: JudgeError if the last repair is still wrong (unparseable), or without passages
+        (no call).
 
     >>> passages = {"a": "Wind moves bridges. Bees dance.", "b": "A bridge sways."}
     >>> written = AnswerWriter("lexical")(question="Why do bridges move?", passages=passages)
@@ -201,12 +201,12 @@ class AnswerWriter(Judge):
     async def decide(  # type: ignore[override]
         self, *, question: str, passages: Mapping[str, str], way: Way = "passages"
     ) -> dspy.Prediction:
-        """One call, and its repairs."""
+        """Ask once, and again for repairs."""
         source = None if way == "memory" else passages
         return dspy.Prediction(sentences=(await self.write(question, source))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: the sentences over and over, for as long as there are words left."""
+        """See Judge: the sentences repeated up to the limit of words."""
         written: list[CitedText | str] = list(reply.values["answer"])
         sizes = [max(1, count_words(text)) for text in _texts(written)]
         left = inputs["words"] - sum(sizes)
@@ -266,7 +266,7 @@ class AnswerWriter(Judge):
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, str(answer))
 
     def _faults(self, written: Sequence[CitedText], n_passages: int, words: int) -> list[str]:
-        """All that breaks a rule."""
+        """All broken rules."""
         faults = [] if written else ["it has no sentence"]
         for nth, sentence in enumerate(written, 1):
             times = Counter(sentence["citations"])

@@ -28,8 +28,8 @@ from ..lexical.segments import n_words, segments, sentences
 from .lists import CLAIMS, KEY_POINTS, MERGED_POINTS, Inputs, ListMaker, Spans, add_example, fill_up
 
 ROUNDS = 2  # calls about one window, at most
-POINTS, SPAN_CHARS = 8, 100  # of a window and of each, as a dry run assumes
-MAX_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats
+POINTS, SPAN_CHARS = 8, 100  # per window, and characters per span: assumed by a dry run
+MAX_TOKENS, OVERLAP = 2000, 100  # words of a window, and of its overlap with the next
 
 
 class FoundPoint(NamedTuple):
@@ -45,7 +45,7 @@ class FoundPoint(NamedTuple):
 
 
 class QuotedPoint(TypedDict):
-    """A key point as a reply gives it."""
+    """A key point in the form of a reply."""
 
     text: Annotated[str, MinLen(1), MaxLen(400)]
     spans: Annotated[list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(5)]
@@ -84,11 +84,10 @@ class FindKeyPoints(dspy.Signature):  # type: ignore[misc]
 class KeyPointExtractor(ListMaker):
     """Find key points: `judge(question=, document=).points`, a list of FoundPoint.
 
-    A document longer than `most_tokens` is read in overlapping windows, all at once. Each window
-    is asked about in rounds: a round shows the points so far and asks for overlooked ones; the
-        first
-    round that adds none is the last. Points that differ only in case, white space or the final full
-    stop are one, with the spans of both; KeyPointMerger merges others that say the same. Spans
+    A document longer than `most_tokens` is read in overlapping windows, in parallel. Each window
+    is asked about in rounds: a round shows the points so far and asks for overlooked ones. The
+    first round that adds none is the last. Points that differ only in case, white space or the
+    final full stop are one, with the spans of both; KeyPointMerger merges other duplicates. Spans
     are looked for in the whole document (judges/lexical/grounds.py). A blank document has no points
     and needs no call.
 
@@ -133,20 +132,20 @@ class KeyPointExtractor(ListMaker):
             add_example(self.find, KEY_POINTS)
 
     async def decide(self, *, question: str, document: str) -> dspy.Prediction:  # type: ignore[override]
-        """Ask about all windows at once, and their rounds one after the other."""
+        """Ask about all windows in parallel, and about each in rounds."""
         return dspy.Prediction(points=(await self.extract(question, document))[0])
 
     async def make_texts(self, *, question: str, documents: Sequence[str]) -> list[str]:  # type: ignore[override]
-        """See ListMaker: the points of all documents of which a span stands in the document."""
+        """See ListMaker: the points of all documents with a span that is in the document."""
         read = await asyncio.gather(*(self.extract(question, text) for text in documents))
         points = [point for extracted, _ in read for point in extracted if point.spans]
         return list(dict.fromkeys(point.text for point in points))
 
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
-        """See ListMaker: the window that states most of the points, with those.
+        """See ListMaker: the window that states most of the points, with these points.
 
-        A point is stated where one of its spans stands; where it has none, in the sentence that
-        the lexical entailment judge quotes for it.
+        A window states a point if it contains one of its spans; for a point without spans, if it
+        contains the sentence that the lexical entailment judge quotes.
         """
         cut = (self.most_tokens, self.overlap, self.count)
         parts = [part for text in inputs["documents"] for part in windows(text, *cut)]
@@ -156,7 +155,7 @@ class KeyPointExtractor(ListMaker):
         return {**inputs_of_part, "points": stated[best]}
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: so many points at first that a window has `POINTS` of them."""
+        """See Judge: enough points at first to give a window `POINTS` of them."""
         points: list[QuotedPoint] = reply.values["points"]
         texts = [point["text"] for point in points]
         span = inputs["document"].strip()[:SPAN_CHARS]
@@ -212,7 +211,7 @@ def windows(
     cut: list[str] = []
     end = repeated = 0
     for part in segments(document, most_tokens - overlap, count):
-        start = document.index(part, end)  # white space alone lies between
+        start = document.index(part, end)  # only white space is between
         cut.append(document[end - repeated : start + len(part)] if repeated else part)
         end = start + len(part)
         repeated = len(segments(part, overlap, count)[-1]) if overlap else 0
@@ -226,7 +225,7 @@ def _check_window(most_tokens: int, overlap: int) -> None:
 
 
 def _distinct(points: Iterable[QuotedPoint]) -> list[QuotedPoint]:
-    """The points in order, those of the same text as one."""
+    """The points in order; points with the same text become one."""
     distinct: dict[str, QuotedPoint] = {}
     for point in points:
         text = " ".join(point["text"].split())
@@ -238,7 +237,7 @@ def _distinct(points: Iterable[QuotedPoint]) -> list[QuotedPoint]:
 def _find_stated(
     part: str, texts: Sequence[str], spans: Mapping[str, Sequence[str]]
 ) -> list[QuotedPoint]:
-    """Those of the points that a part of a document states, each with the words that do."""
+    """The points that a part of a document states, each with its words there."""
     stated = []
     for text in texts:
         quotes = spans.get(text) or [judge_point({"key_point": text, "response": part})["evidence"]]
@@ -255,18 +254,18 @@ def _check(point: QuotedPoint, document: str) -> FoundPoint:
 
 
 MAX_POINTS = 60  # in one call
-REPAIRS = 2  # further calls after a reply that is no partition
+REPAIRS = 2  # further calls after a reply that is not a partition
 
 
 class MergedPoint(NamedTuple):
-    """What one or more key points say together; `members` are their indexes, from 0, ascending."""
+    """The common statement of one or more key points; `members` are indexes from 0, ascending."""
 
     text: str
     members: tuple[int, ...]
 
 
 class PointGroup(TypedDict):
-    """A merged point as a reply gives it."""
+    """A merged point in the form of a reply."""
 
     text: Annotated[str, MinLen(1), MaxLen(600)]
     members: Annotated[list[int], MinLen(1)]
@@ -351,11 +350,11 @@ class KeyPointMerger(Judge):
             add_example(self.join, MERGED_POINTS)
 
     async def decide(self, *, question: str, texts: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once, or once for every two blocks; and for repairs."""
+        """Ask once, or once for every two blocks, and again for repairs."""
         return dspy.Prediction(points=(await self.merge(question, texts))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: no two points are the same."""
+        """See Judge: no two points are equal."""
         alone = [{"text": text, "members": [int(n)]} for n, text in inputs["points"].items()]
         return reply._replace(values={"merged": alone})
 
@@ -369,7 +368,7 @@ class KeyPointMerger(Judge):
         blocks = _blocks(points, self.most_points // 2)
         calls: list[Provenance] = []
         for a, b in combinations(range(len(blocks)), 2):
-            if not (blocks[a] and blocks[b]):  # all of it was joined with an earlier block
+            if not (blocks[a] and blocks[b]):  # all its points were merged into an earlier block
                 continue
             earlier = {index for point in blocks[a] for index in point.members}
             joined, made = await self._join(question, blocks[a] + blocks[b])
@@ -402,7 +401,7 @@ class KeyPointMerger(Judge):
 
 
 def _faults(groups: Sequence[PointGroup], n: int) -> tuple[list[int], list[str]]:
-    """The numbers from 1 to n that no group has, and all that keeps the groups from a partition."""
+    """The numbers from 1 to n without a group, and all faults of the groups as a partition."""
     times = Counter(number for group in groups for number in group["members"])
     lost = [number for number in range(1, n + 1) if number not in times]
     unknown = sorted(number for number in times if not 1 <= number <= n)
@@ -461,7 +460,7 @@ class ClaimExtractor(ListMaker):
         example: show one worked example, made up for the prompt.
 
     Raises: JudgeError.
-    Source: arXiv:2410.23000 scores the precision of answers; the claims are our reading of it.
+    Source: arXiv:2410.23000 scores the precision of answers; splitting into claims is our reading.
     """
 
     name = "claim_extractor"
@@ -490,7 +489,7 @@ class ClaimExtractor(ListMaker):
         return {"answer": inputs["answer"], "claims": list(texts)}
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: a claim for each sentence, at least."""
+        """See Judge: at least one claim for each sentence."""
         n = len(sentences(inputs["answer"]))
         return reply._replace(values={"claims": fill_up(reply.values["claims"], n)})
 

@@ -37,9 +37,9 @@ class WriteQueries(dspy.Signature):  # type: ignore[misc]
 
 
 class QueryWriter(Judge):
-    """Queries for a sentence: `judge(question=, sentence=, wanted=3).queries`, a list of texts.
+    """Write queries for a sentence: `judge(question=, sentence=, wanted=3).queries`, a list.
 
-    Blank and repeated ones are dropped, and those beyond `wanted`; there may be none.
+    Blank and repeated queries, and queries beyond `wanted`, are dropped; the list may be empty.
     """
 
     version = "3"
@@ -54,7 +54,7 @@ class QueryWriter(Judge):
         return dspy.Prediction(queries=(await self.queries(question, sentence, wanted))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: as many as are wanted."""
+        """See Judge: the number of wanted queries."""
         return reply._replace(
             values={"queries": fill_up(reply.values["queries"], inputs["wanted"])}
         )
@@ -62,7 +62,7 @@ class QueryWriter(Judge):
     async def queries(
         self, question: str, sentence: str, wanted: int
     ) -> tuple[list[str], Provenance]:
-        """The queries and the provenance of the call."""
+        """Write the queries. Returns: the queries, and the provenance of the call."""
         reply = await self.ask("write", question=question, sentence=sentence, wanted=wanted)
         distinct: dict[str, str] = {}
         for text in (" ".join(query.split()) for query in reply.values["queries"]):
@@ -92,9 +92,9 @@ class WriteGapQueries(dspy.Signature):  # type: ignore[misc]
 
 
 class GapWriter(Judge):
-    """Writes the next queries: `judge(question=, facets=[...], nuggets=[...], tried=[...])`.
+    """Write the next queries: `judge(question=, facets=[...], nuggets=[...], tried=[...])`.
 
-    `queries` of the prediction has one for each facet, in their order.
+    The prediction's `queries` has one query for each facet, in order.
 
     Raises: JudgeError.
     """
@@ -126,7 +126,7 @@ class GapWriter(Judge):
         nuggets: Sequence[str],
         tried: Sequence[str],
     ) -> tuple[list[str], list[Provenance]]:
-        """A query for each facet, in order, and the provenance of the call."""
+        """Write a query for each facet. Returns: the queries, and the provenance of the call."""
         reply = await self.ask(
             "write",
             question=question,

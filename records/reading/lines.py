@@ -1,6 +1,6 @@
-"""Lines of a text file with their numbers, and the SHA-256 of a file.
+"""Numbered lines of a text file, and the SHA-256 of a file.
 
-Files are plain or gzip, UTF-8, JSON or not.
+Files are plain or gzip, in UTF-8, with JSON or other text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .problems import InputError, Problems, check_no_pipe, unreadable
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether what a file holds is gzip, whatever its name.
+    """Whether the content of a file is gzip, whatever its name.
 
-    Raises: OSError if it is not there; InputError if it is a pipe.
+    Raises: OSError if it does not exist; InputError if it is a pipe.
     """
     check_no_pipe(path)
     with path.open("rb") as stream:
@@ -49,7 +49,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 def open_text(path: Path) -> TextIO:
     """Open for reading as UTF-8 (a byte order mark is dropped), decompressing gzip.
 
-    Raises: as `open_bytes`.
+    Raises: see `open_bytes`.
     """
     return io.TextIOWrapper(cast(Any, open_bytes(path)), encoding="utf-8-sig", newline="\n")
 
@@ -76,7 +76,7 @@ def raw_lines(path: Path) -> Generator[tuple[int, str], None, None]:
 def text_lines(path: Path) -> Generator[tuple[int, str], None, None]:
     """Yield (line number from 1, line without its end) for each line that is not blank.
 
-    Raises: as `raw_lines`.
+    Raises: see `raw_lines`.
     """
     for number, line in raw_lines(path):
         if line.strip():
@@ -84,18 +84,18 @@ def text_lines(path: Path) -> Generator[tuple[int, str], None, None]:
 
 
 def first_line(path: Path) -> str:
-    """The first line that is not blank, without surrounding white space; "" if there is none."""
+    """The first non-blank line, without surrounding white space; "" if there is none."""
     with closing(text_lines(path)) as lines:
         return next((line.strip() for _, line in lines), "")
 
 
 def is_json(path: Path) -> bool:
-    """Whether the file begins as JSON does: with an object or an array."""
+    """Whether the file starts like JSON: with an object or an array."""
     return first_line(path).startswith(("{", "["))
 
 
 def has_lines(path: Path) -> bool:
-    """Whether each line of a file is JSON that can be read by itself, at its byte offset."""
+    """Whether each line of a file is separate JSON, readable at its byte offset."""
     try:
         return not is_gzip(path) and is_json(path) and not _is_document(path)
     except InputError:  # a workbook, or another encoding
@@ -103,7 +103,7 @@ def has_lines(path: Path) -> bool:
 
 
 def line_starts(path: Path) -> array[int]:
-    """Where each line of a file that is not compressed begins, in bytes, and the end of the last.
+    """The byte offset of each line of an uncompressed file, and the end of the last.
 
     Raises: OSError if the file cannot be read.
     """
@@ -114,7 +114,7 @@ def line_starts(path: Path) -> array[int]:
 def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for each line; a line that is not a JSON object is an error.
 
-    `NaN`, which real files hold and JSON does not allow, is read as null.
+    `NaN`, which JSON does not allow but real files contain, is read as null.
     """
     for number, line in text_lines(path):
         try:
@@ -130,10 +130,10 @@ def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
 
 
 def json_records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """As `json_lines`, but a file that opens with an array, or with a bare brace, is one document.
+    """Like `json_lines`, but a file that starts with an array, or a bare brace, is one document.
 
-    Such a document is read whole, must be an object or an array of objects, and all of it
-    counts as line 1.
+    Such a document is read whole, must be an object or an array of objects, and counts as
+    line 1.
     """
     if not _is_document(path):
         yield from json_lines(path, problems)
@@ -153,28 +153,28 @@ def json_records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str
 
 
 def parse_json(text: str | bytes) -> Any:
-    """JSON, with NaN as null; ValueError if it is none, or holds half a character."""
+    """Parse JSON, with NaN as null; ValueError if it is invalid, or holds half a character."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         line = f"line {error.lineno} " if error.lineno > 1 else ""  # of a document: a line has one
         try:
             value = json.loads(text, parse_constant=lambda _: None)
-            orjson.dumps(value)  # refuses the lone surrogates that json.loads lets through
+            orjson.dumps(value)  # rejects lone surrogates, which json.loads accepts
         except (ValueError, TypeError, RecursionError):
             raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
         return value
 
 
 def _is_document(path: Path) -> bool:
-    """Whether a JSON file is one array or one object, and not an object a line."""
+    """Whether a JSON file is one array or one object instead of one object per line."""
     first = first_line(path)
     return first.startswith("[") or first == "{"
 
 
 MANIFEST = "manifest.json"
-FILES = "files"  # of a manifest: the SHA-256 of each file that the run wrote, by its name
-_State = tuple[int, ...]  # of a file: another one after each change
+FILES = "files"  # field of a manifest: the SHA-256 of each file of the run, by name
+_State = tuple[int, ...]  # of a file: it differs after each change
 
 
 def hash_file(path: Path) -> str:
@@ -188,7 +188,7 @@ def hash_file(path: Path) -> str:
 
 
 def check_digest(path: Path) -> None:
-    """Raise InputError for a result file that was edited since its run wrote it.
+    """Raise InputError for a result file that was edited after its run wrote it.
 
     A process hashes a file once, and again if it changes. Files of earlier versions have no digest
     in their manifest, and pass.
@@ -213,7 +213,7 @@ def _state(path: Path) -> _State | None:
 
 @lru_cache(maxsize=256)
 def _digests(manifest: Path, state: _State) -> Mapping[str, str]:
-    """What a manifest of ours says; nothing if it is another one, or broken."""
+    """The digests in one of our manifests; empty for another file, or a broken one."""
     try:
         row = orjson.loads(manifest.read_bytes())
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Tables that people have: how their files are read, and their rows as labels under our names.
+"""People's tables: reading of their files, and their rows as labels under our names.
 
 `files` imports `records.reading`; `label_rows` also `records.columns` and `records.kinds`, which
-read tables themselves, so it is imported by its own name.
+read tables themselves, so it must be imported by its own name.
 """
 
 from .files import (

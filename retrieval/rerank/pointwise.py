@@ -10,23 +10,23 @@ from ...records.reading.problems import InputError, need
 from ..encoders import load_model, not_loaded
 from ..scored import Ranked, Scored, by_text
 
-MAX_TOKENS = 512  # of query and passage together, or of a prompt of monoT5
+MAX_TOKENS = 512  # of query and passage together, or of a monoT5 prompt
 
 
 class CrossEncoderReranker:
     """Scores each passage with a sentence-transformers CrossEncoder; higher is better.
 
-    Scores are the model's logits: a sigmoid would make equal what it is very sure of.
+    Scores are the model's logits: a sigmoid would make very confident scores equal.
 
     Args:
         model: a folder, "package:MODULE" or a name on the hub, such as
             "cross-encoder/ms-marco-MiniLM-L6-v2"; see `load_model`.
-        batch: passages that the model sees at once.
-        max_length: tokens of query and passage together, beyond which the passage is cut.
+        batch: passages that the model gets together.
+        max_length: tokens of query and passage together; a longer passage is cut.
         device: such as "cpu" or "cuda:1"; None: the library chooses.
 
-    Raises: InputError if the `dense` extra or the model is missing, or if it has several labels,
-        which give no single score; ValueError for a batch or max_length below 1.
+    Raises: InputError if the `dense` extra or the model is missing, or if the model has several
+        labels, and so no single score; ValueError for a batch or max_length below 1.
 
     Example:
         reranker = CrossEncoderReranker("cross-encoder/ms-marco-MiniLM-L6-v2")
@@ -47,13 +47,13 @@ class CrossEncoderReranker:
         if (n := self._model.num_labels) != 1:
             what = f"model {str(model)!r} gives {n} labels, wanted a reranker with one"
             raise InputError(what)
-        # A model that was made for fewer tokens keeps its own limit.
+        # A model made for fewer tokens keeps its own limit.
         own = self._model.max_seq_length
         self._model.max_seq_length = min(own, max_length) if own else max_length
         self._batch = batch
 
     def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
-        """See `Reranker`: all passages by the model's score, equal ones in the order they had."""
+        """See `Reranker`: all passages by the model's score; ties keep their order."""
         return by_text(ranked, texts, lambda distinct: self._scores(query, distinct))
 
     def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -69,21 +69,21 @@ class CrossEncoderReranker:
         return [float(score) for score in scores]
 
 
-TRUE, FALSE = "▁true", "▁false"  # tokens of T5's vocabulary that they were trained to say
+TRUE, FALSE = "▁true", "▁false"  # tokens of T5's vocabulary that the models were trained to produce
 
 
 class MonoT5:
     """Scores each passage by the log-probability of `true` against `false`; higher is better.
 
-    The model reads `Query: ... Document: ... Relevant:`, the words it was trained on. A passage
-    too long is cut, so that the end of the prompt is never lost.
+    The model reads `Query: ... Document: ... Relevant:`, the words of its training. A passage
+    that is too long is cut, so that the end of the prompt is never lost.
 
     Args:
         model: a folder or a name on the hub, such as "castorini/monot5-base-msmarco-10k".
-        batch: passages that the model sees at once.
+        batch: passages that the model gets together.
         max_length: tokens of a prompt.
-        device: such as "cpu" or "cuda:1"; None: a GPU if there is one, else the CPU.
-        true, false: the two tokens, where a model was trained on others.
+        device: such as "cpu" or "cuda:1"; None: a GPU if there is one, otherwise the CPU.
+        true, false: the two tokens, if a model was trained on others.
 
     Raises: InputError if the `dense` extra or the model is missing, or if its vocabulary lacks the
         two tokens; ValueError for a batch or max_length below 1.
@@ -110,7 +110,7 @@ class MonoT5:
         try:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(str(model))
             loaded = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(model))
-        except Exception as error:  # what a broken folder or a silent hub raises is not one kind
+        except Exception as error:  # many kinds for a broken folder or a silent hub
             hint = "give a folder or a name that the hub or its cache has"
             raise not_loaded(model, error, hint) from None
         vocabulary = self._tokenizer.get_vocab()
@@ -123,7 +123,7 @@ class MonoT5:
         self._max_length = max_length
 
     def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
-        """See `Reranker`: all passages by the model's score, equal ones in the order they had."""
+        """See `Reranker`: all passages by the model's score; ties keep their order."""
         return by_text(ranked, texts, lambda distinct: self._scores(query, distinct))
 
     def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -138,13 +138,13 @@ class MonoT5:
                 logits = self._model(
                     **inputs.to(self._device), decoder_input_ids=begin.to(self._device)
                 ).logits[:, 0, self._labels]
-            # log-softmax over the two, exact also where the model is very sure of `true`
+            # log-softmax over the two, exact even if the model is very confident of `true`
             surer = logits[:, 1].double() - logits[:, 0].double()
             scores += torch.nn.functional.logsigmoid(surer).tolist()
         return scores
 
     def _prompt(self, query: str, text: str) -> list[int]:
-        """The tokens of one prompt, of which the passage gives way first, and then the query."""
+        """The tokens of one prompt; if it is too long, the passage is cut first, then the query."""
         parts = (f"Query: {query} Document:", text, "Relevant:")
         head, body, end = (self._tokenizer(p, add_special_tokens=False).input_ids for p in parts)
         end = [*end, self._tokenizer.eos_token_id]
