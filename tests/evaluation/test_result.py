@@ -219,7 +219,7 @@ def test_people_are_held_against_a_result_as_by_the_command(result, tmp_path, ju
 
 
 def test_an_unknown_run_is_named_with_those_there_are(result):
-    with pytest.raises(InputError, match="no run 'best'; there is complete"):
+    with pytest.raises(InputError, match="no run 'best'; runs: complete"):
         result.compare(runs=["best", "thin"])
 
 

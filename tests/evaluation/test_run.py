@@ -119,9 +119,9 @@ def contents(folder):
 
 NEW = "how high do tides rise"
 REFUSED = {
-    "other questions": ({"samples": [NEW]}, "its topic .* would go"),
-    "other questions, from a generator": ({"samples": iter([NEW])}, "its topic .* would go"),
-    "another system": ({"name": "other"}, "its run today of 1 would go"),
+    "other questions": ({"samples": [NEW]}, "its topic .* would be lost"),
+    "other questions, from a generator": ({"samples": iter([NEW])}, "its topic .* would be lost"),
+    "another system": ({"name": "other"}, "its run today of 1 would be lost"),
     "another program": ({"program": "nuggets"}, "holds results of support"),
     "another judge": ({"judges.support.titles": False}, r"judges\.support\.titles"),
     "a setting that is none": ({"concurency": 2}, "concurency: no such setting"),
@@ -167,7 +167,7 @@ def test_a_missing_key_is_said_before_the_function_is_called(tmp_path, monkeypat
     [
         (
             [{"question": NEW, "answer": "The moon [1].", "contexts": ["x"]}],
-            "its topic .* would go",
+            "its topic .* would be lost",
         ),
         ([{"question": QUESTIONS[0]}], r"samples\[0\]"),
         ([{"question": QUESTIONS[0], "answer": "x"}], "support needs contexts"),

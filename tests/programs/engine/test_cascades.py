@@ -189,7 +189,7 @@ def test_a_state_decides_and_promises(config, tmp_path):
     result = nj.run(config(stated | {"guarantee": {"agree": 0.8}}))
     assert {row["label"] for row in cited(result.folder)} == {"none"}
     wrong = {
-        "it was fitted for {'agree': 0.8": stated | {"guarantee": {"agree": 0.9}},
+        "the state was fitted for {'agree': 0.8": stated | {"guarantee": {"agree": 0.9}},
         "of b, a as the first stage, this is one judge": {**stated, "stages": ["a", "strong"]},
     }
     for what, cascade in wrong.items():

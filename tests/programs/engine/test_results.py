@@ -414,12 +414,12 @@ OTHER = {"model": "openai/gpt-4o", "api_base": "http://127.0.0.1:1/v1"}
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"model": OTHER}, "judges.support.model.model: lexical then, openai/gpt-4o now"),
-        ({"support__citations": "all"}, "support.citations: first then, all now"),
-        ({"judges__support__titles": False}, "judges.support.titles: True then, False now"),
-        ({"explain": True}, "run.explain: False then, True now"),
-        ({"limit": 1}, "its topic demo-bees and 3 more of 5 would go"),
-        ({"runs": "data/runs/thin.jsonl"}, "its run complete and 2 more of 4 would go"),
+        ({"model": OTHER}, "judges.support.model.model: was lexical, is openai/gpt-4o"),
+        ({"support__citations": "all"}, "support.citations: was first, is all"),
+        ({"judges__support__titles": False}, "judges.support.titles: was True, is False"),
+        ({"explain": True}, "run.explain: was False, is True"),
+        ({"limit": 1}, "its topic demo-bees and 3 more of 5 would be lost"),
+        ({"runs": "data/runs/thin.jsonl"}, "its run complete and 2 more of 4 would be lost"),
         (
             {"program": "relevance", "candidates": DEMO / "candidates.jsonl"},
             "holds results of support, which this run would remove",
@@ -466,7 +466,7 @@ def test_inputs_are_the_same_wherever_the_command_is_given(run, tmp_path, monkey
     run(**bank | there | {"nuggets": "nuggets.jsonl"})
     other = tmp_path / "other.jsonl"
     other.write_text((DEMO / "nuggets.jsonl").read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"data.nuggets: nuggets.jsonl then, /.* now"):
+    with pytest.raises(InputError, match=r"data.nuggets: was nuggets.jsonl, is /.*"):
         run(**bank | there | {"nuggets": other})
 
 
@@ -499,7 +499,7 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     check_writable_file(tmp_path / "file")
     check_writable_folder(tmp_path / "new" / "folder")
-    with pytest.raises(InputError, match=r"x\.run: a folder, wanted a file"):
+    with pytest.raises(InputError, match=r"x\.run: is a folder, wanted a file"):
         check_writable_file(tmp_path / "x.run")
     with pytest.raises(InputError, match="file: a file, wanted a folder"):
         check_writable_folder(tmp_path / "file")

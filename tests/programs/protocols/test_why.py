@@ -260,7 +260,9 @@ def test_an_explained_run_leaves_alone_what_the_config_says_of_a_judge():
 
 @pytest.mark.parametrize("name", ["nuggetizer", "importance", "keypoint_filter"])
 def test_a_judge_that_labels_no_items_cannot_say_why(name):
-    with pytest.raises(InputError, match=r"reasoning: only assigner, .*claim, .*say why"):
+    with pytest.raises(
+        InputError, match=r"reasoning: only assigner, .*claim, .*can explain labels"
+    ):
         load_config(None, {"program": ["nuggets"], f"judges.{name}.reasoning": True})
 
 
