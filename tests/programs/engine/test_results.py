@@ -501,5 +501,5 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
     check_writable_folder(tmp_path / "new" / "folder")
     with pytest.raises(InputError, match=r"x\.run: is a folder, wanted a file"):
         check_writable_file(tmp_path / "x.run")
-    with pytest.raises(InputError, match="file: a file, wanted a folder"):
+    with pytest.raises(InputError, match="file: is a file, wanted a folder"):
         check_writable_folder(tmp_path / "file")
