@@ -20,7 +20,7 @@ class Agent(dspy.Module):  # type: ignore[misc]
     """A judge of several steps. Its judges are attributes, so DSPy finds their predictors.
 
     Call it like a judge: `agent(...)` or `await agent.acall(...)`. The prediction has the values
-    that `act` returns, and `trace`, the steps. Raises JudgeError if there is no judgement.
+    that `act` returns, and `trace`, the steps. Raises JudgeError if the judgement fails.
 
     Args:
         corpus: the passages that it searches; None if it searches nothing.
@@ -65,7 +65,7 @@ class Agent(dspy.Module):  # type: ignore[misc]
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
         """Judge an item and return values ready for JSON. It acts only through `tools`.
 
-        Raises: JudgeError if there is no judgement.
+        Raises: JudgeError if the judgement fails.
         """
         raise TypeError(f"{type(self).__name__} must define act()")
 

@@ -142,7 +142,7 @@ def find_labelling_judges(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the judges whose labels the scores of a folder use, with their identities.
 
-    Judges that only make something, such as nuggets, are included only if there is no other judge.
+    Judges that write lists, such as nuggets, are included only if no other judge was used.
 
     Args:
         measures: only judges of the tasks with these measures; (): of all tasks.

@@ -297,7 +297,7 @@ def _check(rows: Sequence[ScoreRow], bound: Bound, run: str, measures: Iterable[
 
 
 def _without_mean(measure: str, run: str, measures: Iterable[str]) -> str:
-    """Return why there is no mean to compare, and what to do."""
+    """Explain why a mean is missing, and what to do."""
     names = list(dict.fromkeys(measures))
     if not run:
         return f"no run has {cell(measure)}"

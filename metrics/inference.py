@@ -220,7 +220,7 @@ def jackknife_interval(
 
     Args:
         value: the figure on all topics; None: undefined.
-        without: (n_topics,) the figure without each topic. If one is nan, there are no bounds.
+        without: (n_topics,) the figure without each topic. If one is nan, the bounds are None.
         ends: the range of the figure, see `student_interval`.
         df: degrees of freedom, if the figure depends on fewer topics; None: n_topics - 1.
 

@@ -192,7 +192,7 @@ def negate(sentence: str) -> str | None:
 
 
 def deny(sentence: str, lower: Collection[str]) -> str | None:
-    """Put "It is not true that" before a sentence, so that its content is no longer stated.
+    """Put "It is not true that" before a sentence, so that it denies its content.
 
     None unless it is a complete statement: it ends with a full stop after a content word, begins
     with an article or has an auxiliary, does not depend on the sentence before, has no negation,
