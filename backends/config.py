@@ -426,7 +426,7 @@ def _check_url(api_base: str) -> None:
         parts = urlsplit(api_base)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError
-    except ValueError:  # also a port that is no number
+    except ValueError:  # also a port that is not a number
         raise ValueError("api_base must be a URL such as http://127.0.0.1:8000/v1") from None
     if parts.username is not None or parts.password is not None:
         raise ValueError("api_base must not hold a user or password; use api_key_env")

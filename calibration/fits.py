@@ -265,7 +265,7 @@ def check_shares(
     for i in np.flatnonzero((x < 0) | (x > 1)):
         raise ValueError(f"scores[{i}] is {x[i]}, wanted 0 to 1")
     if len(np.unique(codes)) < 2:
-        raise ValueError(f"all {len(codes)} labels are {codes[0]}: nothing to tell apart")
+        raise ValueError(f"all {len(codes)} labels are {codes[0]}: nothing to distinguish")
     if np.ptp(x) <= SAME:
         raise ValueError(f"all {len(x)} scores are {x[0]}: they tell no item from another")
     return x, codes

@@ -302,7 +302,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             reply = await ask_recorded(predict, prompt, inputs, self.backend, self.replicate)
         else:
             lm = BackendLM(self.backend, self.replicate)
-            module = module.deepcopy()  # whoever set an LM for a whole program meant no judge
+            module = module.deepcopy()  # an LM set for a whole program is not meant for judges
             module.set_lm(lm)
             reply = await ask_lm(module, prompt, inputs, lm)
         if reasons is not None and (reason := reply.values.get("reasoning")) is not None:

@@ -1,4 +1,4 @@
-"""Does the context of an answer support its statements, contradict them, or say nothing of them?"""
+"""Does the context of an answer support its statements, contradict them, or not mention them?"""
 
 from __future__ import annotations
 

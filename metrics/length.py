@@ -78,7 +78,7 @@ def _tokenizers_file(path: str) -> Callable[[str], int]:
     try:
         tokenizer = Tokenizer.from_file(path)
     except Exception as error:  # the library raises nothing narrower
-        raise ValueError(f"{path!r} is no file of the tokenizers library: {error}") from error
+        raise ValueError(f"{path!r} is not a file of the tokenizers library: {error}") from error
     tokenizer.encode_special_tokens = True  # of the text: as the characters that they are
     tokenizer.no_truncation()
     tokenizer.no_padding()

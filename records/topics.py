@@ -51,7 +51,7 @@ def _from_tsv(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
     for number, line in text_lines(path):
         name, _, text = (part.strip() for part in line.partition("\t"))
         if not name or not text:
-            what = f"{line[:60]!r} is no topic, wanted id, one tab, text"
+            what = f"{line[:60]!r} is not a topic; wanted id, one tab, text"
             problems.error(path, number, "bad_topic", what)
             continue
         if "\t" in text:

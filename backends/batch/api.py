@@ -183,7 +183,7 @@ class Follower:
     async def _raise_failure(
         self, batch: Batch, state: dict[str, Any], *, had_room_since: bool
     ) -> None:
-        """Raise what a batch means that the endpoint did not take; nothing of it was judged."""
+        """Raise the error of a batch that the endpoint rejected; none of its items was judged."""
         self._ledger.drop(batch.sent)
         code, message = _reason(state.get("errors"))
         reason = ": ".join(filter(None, (code, message or "no reason given")))

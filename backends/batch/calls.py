@@ -40,7 +40,7 @@ NAME = "nuggetjudge"  # of the metadata that holds a batch's name
 OVER = ("completed", "failed", "expired", "cancelled")
 UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _PAGE = 100  # batches in one answer
-_MAX_BYTES = 2**24  # of one answer that is no file
+_MAX_BYTES = 2**24  # of one reply that is not a file
 
 
 class BatchCalls:

@@ -118,7 +118,7 @@ def _answering(inputs: Inputs, least: str) -> bool:
 
 
 def _report_labels(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """What people said of a question and a report, and the report."""
+    """People's label of a question and a report, and the text of the report."""
     reports = {row["report_id"]: row["text"] for row in lines(folder / "reports.jsonl")}
     for row in lines(folder / "human_t1.jsonl"):
         yield row, reports[row["report_id"]]

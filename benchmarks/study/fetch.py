@@ -4,7 +4,7 @@
 
 `items.jsonl` is what `judge run items` reads, for the other files see docs/benchmarks/data.md.
 Each set is copied from the public repository of its authors, at one commit, into a folder of DATA.
-Nothing of it is part of this package: texts and labels stay under the licences named below.
+The data are not part of this package: texts and labels stay under the licences named below.
 `--clones` reads repositories that you cloned yourself, as FOLDER/NAME, and uses no network.
 """
 

@@ -1,4 +1,4 @@
-"""Judged data as items: what a judge reads, and what people said of it.
+"""Judged data as items: the texts that a judge reads, and people's labels.
 
 Each set is a folder of DATA, laid out as docs/benchmarks/data.md says.
 """
@@ -51,7 +51,7 @@ class Item(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked of the labels: from which one on they say yes, of people and of the judge.
+    """A yes or no question: the lowest label that means yes, for people and for the judge.
 
     "" for both: the labels are compared as they are.
     """

@@ -241,7 +241,7 @@ class Marks(Protocol):
 
 
 class ItemMarks(Marks):
-    """Labels against those of people. A reply that is no judgement has none, the worst gain."""
+    """Labels against people's labels. A failed judgement has no label and gets the worst score."""
 
     def __init__(self, judge: ItemJudge, gains: Gains) -> None:
         self._gains = gains

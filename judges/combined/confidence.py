@@ -71,7 +71,7 @@ class Seen:
 
 
 def agreement(seen: Seen, scale: Scale) -> float | None:
-    """1 less the mean distance of the votes from the label; None without 2 votes.
+    """1 minus the mean distance of the votes from the label; None without 2 votes.
 
     On two sides of a cut, or without an order, that is the share of the votes that agree.
 

@@ -38,7 +38,7 @@ class Labels:
         self._known: dict[Any, str] = {}
         for word, label in spellings.items():
             if (key := self._read(word)) is None:
-                raise ValueError(f"{word!r} is no number")
+                raise ValueError(f"{word!r} is not a number")
             if self._known.setdefault(key, label) != label:
                 raise ValueError(f"{word!r} stands for {self._known[key]} and for {label}")
         if not are_numbers:  # the longest first: not_support before not
@@ -146,7 +146,7 @@ class ReplyReader:
         line = body.splitlines()[-1] if self._form.last_line else body
         if (alone := self._alone.fullmatch(line)) is None:
             where = "the last line" if self._form.last_line else "the reply"
-            raise ValueError(f"{where} is no label alone: {line[:80]!r}")
+            raise ValueError(f"{where} is not a label alone: {line[:80]!r}")
         return labels.of(alone[1]), []
 
 

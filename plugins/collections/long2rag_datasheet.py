@@ -115,7 +115,7 @@ def _describe_verified(manifest: Mapping[str, Any]) -> Iterator[str]:
     if (verification := manifest["statistics"]["verification"]) is None:
         yield "Nothing yet. If there are key points, `verification.csv` is the sheet for people."
         return
-    yield "People said of each key point whether its spans support it (grounded), and whether it"
+    yield "People decided whether its spans support each key point (grounded), and whether it"
     yield "helps to answer the question (key point). Points that most rejected were dropped."
     yield ""
     yield from sources(manifest["verified_with"])

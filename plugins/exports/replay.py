@@ -222,7 +222,7 @@ def _stop(
         raise NetworkUsedError(f"{event} {args[1:]!r}, and there is no network here")
 
 
-# RFC 6761: no name that ends so has an address, so that whoever forgets --offline asks nobody.
+# RFC 6761: names that end in .invalid have no address, so a forgotten --offline sends nothing.
 NOWHERE = "http://endpoint.invalid/v1"
 _WITHOUT_ENDPOINT = ("lexical", "recorded")
 
@@ -305,7 +305,7 @@ class Verified:
 def verify_folder(folder: Path) -> Verified:
     """Judge again from the stored replies, with no network, and compare with the folder's files.
 
-    Raises: InputError if the folder is not an export, or nothing of it can be read;
+    Raises: InputError if the folder is not an export, or none of its files can be read;
         NetworkUsedError if anything asked for the network.
     """
     about = read_about(folder)
@@ -365,7 +365,7 @@ _DIGITS = 16  # of a reply's SHA-256
 
 
 class StoredReplies(ReplyCache):
-    """Replies of one endpoint by their keys, in memory; nothing of it is on the disk.
+    """Replies of one endpoint by their keys, only in memory.
 
     Attributes:
         used: the keys that were asked for and are there. missed: those that are not.

@@ -86,7 +86,7 @@ _HEADINGS = {
     "partly": "The answer states only in part",
     "sentence": "Not carried by what they cite",
     "other": "Not supported",
-    "unjudged": "Not judged, which says nothing of the answer",
+    "unjudged": "Not judged, which is no evidence about the answer",
 }
 
 

@@ -86,7 +86,7 @@ class RayExecutor:
         """Let workers put their replies away; end them, and Ray if it was started here."""
         import ray
 
-        # Whoever died, is still being started or takes too long has nothing to put away.
+        # An actor that died, is still starting or takes too long has nothing to put away.
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 closing = (slot.handle.close.remote() for slot in self.slots)

@@ -214,6 +214,6 @@ def total_cost(source: Source) -> float | None:
     for result in source.results:
         if rows := read_spending(result.folder):
             dollars.append(cost_in_all(rows))
-        else:  # nothing was asked of a model, or the folder is older than the file
+        else:  # no model was asked, or the folder is older than the file
             dollars.append(result.manifest.get("this_time", {}).get("cost"))
     return None if None in dollars else sum(one for one in dollars if one is not None)

@@ -136,7 +136,7 @@ def _check_replaceable(out: Path) -> None:
     if not out.exists():
         return
     if not out.is_file():
-        raise InputError(f"{out}: cannot be written (it is no file)")
+        raise InputError(f"{out}: cannot be written (it is not a file)")
     with out.open("rb") as file:
         start = file.read(1024)
     if start.strip() and not start.lstrip().lower().startswith(b"<!doctype html"):

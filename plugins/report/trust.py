@@ -151,7 +151,7 @@ _KEYS = ("topic_id", "run_id")
 
 
 def make_disagreements(source: Source) -> Mapping[str, Any]:
-    """Each item with two labels, the furthest apart first, by what was compared."""
+    """Each item with two labels, largest difference first, by comparison."""
     if not source.sides:
         return without_labels(source, "Nobody else labelled these items, so nothing here says how")
     compared = [_compare(source, sides) for sides in source.sides]
@@ -229,7 +229,7 @@ _MAX_RUNS = 20
 
 
 def make_unjudged(source: Source) -> Mapping[str, Any]:
-    """Judgements that did not arrive, bounds of runs, and problems of the files."""
+    """Failed judgements, bounds of runs, and problems of the files."""
     counts: Counter[tuple[str, str]] = Counter()
     weights: Counter[tuple[str, str]] = Counter()
     columns, texts = {name: Column() for name in _COLUMNS}, Texts(("detail", "raw"))

@@ -48,7 +48,7 @@ class Spent(TypedDict):
 
 
 def read_spending(folder: Path) -> list[Spent]:
-    """The rows of a results folder, oldest first; none where nothing was asked of a model.
+    """The rows of a results folder, oldest first; empty if no model was asked.
 
     Raises: InputError with the line of an invalid row; a row that a kill cut short is left out.
     """

@@ -59,7 +59,7 @@ def label_lines(
         texts: of the judge's inputs, those that a row may have.
         key: the ids of what the labels are compared with; columns are guessed to be no others.
 
-    Raises: InputError for a file that is no table, or a column that is not there.
+    Raises: InputError for a file that is not a table, or a missing column.
     """
     how = how or TableOptions()
     table = read_table(path, problems, sheet=how.sheet)

@@ -206,7 +206,7 @@ def test_an_unknown_tokenizer_is_named_with_those_that_are_known(tmp_path):
     with pytest.raises(ValueError, match=r"absent\.json' is absent"):
         token_counter(str(tmp_path / "absent.json"))
     (tmp_path / "wrong.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"wrong\.json' is no file of the tokenizers library"):
+    with pytest.raises(ValueError, match=r"wrong\.json' is not a file of the tokenizers library"):
         token_counter(str(tmp_path / "wrong.json"))
 
 

@@ -182,7 +182,7 @@ def test_results_of_another_task_are_refused(judge, tiny):
     )
     ran = judge("coverage", "results")
     assert (ran.code, ran.out) == (2, "")
-    assert "results: no pools.jsonl in it, so it is no run of the coverage program" in ran.err
+    assert "results: has no pools.jsonl, so it is not a folder of the coverage task" in ran.err
 
 
 # Three questions, three passages of which a and b answer all; c repeats b and does not answer q2.

@@ -208,7 +208,7 @@ def test_bad_lines_are_all_reported_with_their_place(write, problems, kinds):
         (5, "duplicate_topic", "kept"),
     ]
     with pytest.raises(
-        InputError, match=r"t\.tsv:2: 'no tab here' is no topic, wanted id, one tab"
+        InputError, match=r"t\.tsv:2: 'no tab here' is not a topic; wanted id, one tab"
     ):
         problems.raise_errors()
 

@@ -93,7 +93,7 @@ def export(
         raise InputError(f"--annotator {annotator}: is for nuggets; --where chooses among labels")
     collected = collect(folder, kind=kind, condition=condition)
     if not collected.labels:
-        raise InputError(f"{folder}: repeats and controls alone, which are no labels of {kind}")
+        raise InputError(f"{folder}: has only repeats and controls, which are not labels of {kind}")
     if collected.n_doubled:
         what = f"{collected.n_doubled:,} imported labels are of people who labelled the same here"
         problems.skip(folder, 0, "labelled_here", what)
@@ -138,7 +138,7 @@ def summary(exported: Exported, labels_as: LabelsAs = "annotators") -> list[str]
         then = "a random sample stays one only if these are adjudicated"
         lines.append(f"{exported.n_open:,} of the items {what}{empty}: {then}")
     if exported.checks is not None:
-        what = "repeats and controls, which measure people and are no labels of items"
+        what = "repeats and controls, which measure people instead of items"
         lines.append(f"{exported.checks}: {exported.n_checks:,} rows of {what}")
     return lines
 

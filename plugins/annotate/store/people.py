@@ -60,7 +60,7 @@ def list_people(folder: Path) -> list[Person]:
 def check_people(folder: Path) -> list[Person]:
     """As `list_people`. Raises: InputError also where there is nobody."""
     if not folder.is_dir():
-        raise InputError(f"{folder}: is no folder, wanted the one that was labelled in (--dir)")
+        raise InputError(f"{folder}: is not a folder; wanted the folder of the labels (--dir)")
     if not (people := list_people(folder)):
         raise InputError(f"{folder}: no *{SUFFIX} in it, wanted the --dir of judge annotate")
     return people

@@ -9,7 +9,7 @@ const PAD = 7;
 /** A value on a line from `low` to `high` of `scale`.
  *
  * value: the dot. interval: [low, high] over topics, the whisker. bounds: [low, high], what the
- * judgements that are missing could make of it, the bracket. corrected: with labels, the diamond.
+ * missing judgements could change it to, the bracket. corrected: with labels, the diamond.
  * sequence: [low, high] that hold at every look while labels come, the band.
  */
 export function range({ value, interval, bounds, corrected, sequence }, scale = [0, 1], width = 176) {

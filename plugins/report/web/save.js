@@ -269,7 +269,7 @@ const SHARP = 2; // pixels of the PNG to one of the page
 
 /** Buttons that save what a chart or a table shows.
  *
- * id: of the section, and what of it; measure: if it shows one. title: what it holds.
+ * id: the section, and the part of it; measure: if it shows one. title: what it holds.
  * drawn(): the element that SVG and PNG draw. rows(isPrinted): the head and the rows, with all digits, or as texts
  * that can be printed; a chart without rows of its own leaves it out.
  */

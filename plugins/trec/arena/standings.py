@@ -73,7 +73,7 @@ class Standings:
         has_prior, n_prior_draws: see `Ratings`; of `resamples` drawn samples.
         position: None where no order of any battle was judged.
         n_both: verdicts that both answers are bad.
-        cost: None where nothing was asked of a model.
+        cost: None if no model was asked.
     """
 
     runs: Sequence[Standing]

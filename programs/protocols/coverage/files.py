@@ -166,7 +166,7 @@ def read_coverage(folder: Folder) -> tuple[CoverageData, CoverageConfig]:
     """
     problems = folder.problems
     if (pools := folder.file(POOLS)) is None:
-        what = f"no {POOLS} in it, so it is no run of the coverage program"
+        what = f"has no {POOLS}, so it is not a folder of the coverage task"
         raise InputError(f"{folder.path}: {what}")
     unasked = list(folder.notes.get(UNASKED, ()))
     path, questions = folder.need(QUESTIONS), {}

@@ -18,7 +18,7 @@ export function choices({ scale, cannot_tell: key }) {
   return [...labels, { label: null, word: "cannot tell", key, mark: "?", tone: "unknown" }];
 }
 
-/** The choices in the words of an item that has its own: { label: word }. What the others mean is not said of them. */
+/** The choices, in an item's own words if it has them: { label: word }. These have no explanations. */
 export function worded(all, words) {
   return all.map((one) => (words && Object.hasOwn(words, one.label) ? { ...one, word: words[one.label], meaning: "" } : one));
 }

@@ -214,7 +214,7 @@ export function draw(view) {
     },
     (error) => root.replaceChildren(el("p", { class: "nothing" }, `The texts cannot be opened: ${error.message}`)),
   );
-  return [el("p", { class: "lead" }, "What a run wrote, and beside each sentence what was said of it. ",
+  return [el("p", { class: "lead" }, "The text of a run, with the judgements beside each sentence. ",
     el("mark", {}, "Yellow"), ": words that the judge quoted. ", el("mark", { class: "words" }, "Dashed"),
     ": shared words only, no judge's reason."), root];
 }
@@ -277,7 +277,7 @@ export function summary(answer, measure) {
 
 /** What to do where the texts of a topic are not here. */
 export function absent(index, topic) {
-  const why = Object.keys(index.topics).length ? `There are no texts of topic ${topic} here.` : "There are no texts of answers here.";
+  const why = Object.keys(index.topics).length ? `The texts of topic ${topic} are not in this page.` : "The texts of answers are not in this page.";
   return [el("p", { class: "nothing" }, why), el("pre", {}, el("code", {}, "judge report RESULTS --texts all --max-mb 100"))];
 }
 

@@ -34,7 +34,7 @@ export function matrix(folder, topic, run) {
     el("h3", {}, `Ratings of ${count(passages.length, "passage")}`),
     el("p", { class: "lead" },
       `Required are the passages that together answer every answerable sub-question, in the order in which they were `
-        + `taken. ${missing ? `Hatched: ${count(missing, "rating")} did not arrive.` : "Every rating arrived."}`
+        + `taken. ${missing ? `Hatched: ${count(missing, "rating")} failed.` : "No rating failed."}`
         + `${rows.length > MAX_DRAWN ? ` The first ${count(MAX_DRAWN)} are drawn.` : ""}`),
     el("figure", { class: "table" }, scroller("Ratings", { class: "fit" }, drawn),
       el("p", { class: "under" }, saves({ id: `coverage.ratings-${topic}`, title: `Ratings of passages for the sub-questions of ${topic}`,

@@ -29,7 +29,7 @@ export function draw(view) {
   return [
     el("p", { class: "lead" }, one.n
       ? `${count(one.n)} of ${count(one.n_both)} items that both labelled have two `
-        + `labels${one.is_ordered ? ", the furthest apart first" : ""}. The arrow goes from ${first} to ${second}.`
+        + `labels${one.is_ordered ? ", largest difference first" : ""}. The arrow goes from ${first} to ${second}.`
       : `All ${count(one.n_both)} items that both labelled have the same label.`),
     data.compared.length > 1 ? el("div", { class: "controls" }, choice("Compared",
       at, data.compared.map((each, i) => [i, `${each.kind}: ${each.of.join(" and ")} (${count(each.n)})`]),

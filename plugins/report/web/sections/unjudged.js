@@ -23,9 +23,9 @@ export function draw(view) {
   const asked = data.n_judged + data.reasons.reduce((sum, { n }) => sum + n, 0);
   return [
     el("p", { class: "lead" }, data.count
-      ? `${count(asked - data.n_judged)} of ${count(asked, "judgement")} did not arrive. They are no scores: each `
-        + `mean is over what was judged, and its bounds say what the missing could make of it.`
-      : `All ${count(data.n_judged, "judgement")} arrived: no score rests on less than it should.`),
+      ? `${count(asked - data.n_judged)} of ${count(asked, "judgement")} failed. They are not scores: each `
+        + `mean is over what was judged, and its bounds show how far the failed judgements could move it.`
+      : `All ${count(data.n_judged, "judgement")} succeeded, so no score lacks a judgement.`),
     data.count ? [reasons(id, data), ...bounds(id, data), el("h3", {}, "Item by item"),
       data.n_left ? el("p", { class: "warn" },
         `${count(data.n_left, "text")} left out, for the page would be too large; unjudged.jsonl has them all.`) : null,
@@ -91,7 +91,7 @@ function missing(id, data) {
   const at = (name, row) => columns[name]?.at(row) ?? "";
   const isMany = columns.folder.values.length > 1;
   return browser({
-    id, caption: "Judgements that did not arrive", columns, n: data.count,
+    id, caption: "Failed judgements", columns, n: data.count,
     by: [["stage", "Stage"], ["reason", "Why"], ["topic", "Topic"], ["run", "Run"],
       ...(isMany ? [["folder", "Folder"]] : [])],
     searched: ["stage", "reason", "topic", "run", "item", "detail", "raw"],
