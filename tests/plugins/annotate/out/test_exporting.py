@@ -192,7 +192,7 @@ def test_a_file_that_is_no_export_is_not_overwritten_and_an_export_is(labels):
 
 
 def test_what_cannot_be_exported_is_refused_in_words(labels):
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         exported(labels)
     labels.mkdir()
     with pytest.raises(InputError, match=r"no \*\.events\.jsonl in it"):

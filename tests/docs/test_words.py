@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TEXTS = ("*.py", "*.md", "*.js", "*.html", "*.yaml", "*.yml", "*.toml")
 SKIPPED = ("tests", "build", "docs/reference/renamed.md", ".")
 # A phrase that this project used for something that has a plain name, and the plain one.
