@@ -10,6 +10,7 @@ from page_output import is_shown
 TRUST = Path(__file__).resolve().parents[3] / "docs" / "trust"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("name", "n_shown"), [("bias", 2), ("corrected", 1), ("drift", 1)])
 def test_the_page_shows_what_its_commands_print(judge, tmp_path, name, n_shown):
     parts = (TRUST / f"{name}.md").read_text("utf-8").split("```\n")

@@ -98,7 +98,7 @@ def test_an_agent_judges_compares_and_asks_why_without_a_model(
                 ("judge_citation", {"sentence": " ", "passage": "x"}, "sentence: is empty"),
                 ("judge_answer", {"question": "q", "answer": "a"}, "give contexts, nuggets"),
                 ("evaluate", {"config": "judge.yml"}, "there is"),
-                ("evaluate", {"config": "pipelines.yaml"}, "retrieves by itself"),
+                ("evaluate", {"config": "pipelines.yaml"}, "has a retrieval step"),
                 ("explain_score", {"results": "results/x"}, "there is results/first"),
                 ("explain_score", {"results": "results/first", "run": "thim"}, "thin"),
             ):
@@ -142,7 +142,7 @@ def test_what_would_pass_the_budget_is_refused_before_anything_is_asked(
             n = reply["expected"]["calls"]
             assert (reply["fits"], n) == (False, 158)
             text = await refused(client, "evaluate", config="judge.yaml")
-            for what in (f"about {n} calls", "3 calls are left", "run.max_calls"):
+            for what in (f"about {n} calls", "has 3 calls left", "run.max_calls"):
                 assert what in text
             assert not model_server.requests
             for n in range(3):
@@ -258,7 +258,7 @@ def test_what_is_outside_of_the_folder_is_not_read_and_nothing_is_written_there(
                 ("compare_runs", {"results": "..", "run": "a", "other_run": "b"}),
             ):
                 text = await refused(client, tool, **given)
-                assert "outside of the folder" in text, given
+                assert "outside the folder" in text, given
                 assert "the secret" not in text
             text = await refused(client, "evaluate", config="judge.yaml", name="../x")
             assert "wanted letters, digits" in text
