@@ -99,7 +99,7 @@ def test_an_agent_judges_compares_and_asks_why_without_a_model(
                 ("judge_answer", {"question": "q", "answer": "a"}, "give contexts, nuggets"),
                 ("evaluate", {"config": "judge.yml"}, "there is"),
                 ("evaluate", {"config": "pipelines.yaml"}, "has a retrieval step"),
-                ("explain_score", {"results": "results/x"}, "there is results/first"),
+                ("explain_score", {"results": "results/x"}, "available: results/first"),
                 ("explain_score", {"results": "results/first", "run": "thim"}, "thin"),
             ):
                 assert what in await refused(client, tool, **given)
@@ -149,7 +149,7 @@ def test_what_would_pass_the_budget_is_refused_before_anything_is_asked(
                 reply = await asked(client, "judge_citation", sentence=f"{n}.", passage=PASSAGE)
                 assert (reply["n"], reply["left"]["calls"]) == (1, 2 - n)
             text = await refused(client, "judge_citation", sentence="4.", passage=PASSAGE)
-            assert "0 calls are left" in text
+            assert "has 0 calls left" in text
             assert len(model_server.requests) == 3
             assert (await asked(client, "forecast"))["spent"]["calls"] == 3
 
