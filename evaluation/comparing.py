@@ -67,7 +67,11 @@ def open_source(stack: ExitStack, source: Source) -> Path:
 
 
 def list_wanted_values(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
-    """Return the wanted values of each field as a list, also for a single value."""
+    """Return the wanted values of each field as a list, also for a single value.
+
+    Args:
+        where: field -> value or values; None: no field.
+    """
     values_of = where or {}
     return {name: [v] if isinstance(v, str) else list(v) for name, v in values_of.items()}
 
@@ -136,7 +140,11 @@ class Agreement(InTables, dict[str, Any]):
     __str__ = InTables.__str__
 
     def view(self, *, has_all: bool = False) -> View:
-        """Return the verdict, the main coefficients (or all), and for labels the confusions."""
+        """Return the verdict and the tables: coefficients, and for labels the confusions.
+
+        Args:
+            has_all: show all coefficients; False: the main ones.
+        """
         return make_agreement_view(self, has_all=has_all)
 
 
@@ -155,26 +163,42 @@ def agree(
     """Compare a judge's labels with human labels, item by item, or scores by rank.
 
     Args:
-        labels: human labels in any layout of docs/formats.md, or scores of runs.
+        labels: a file of human labels, in any layout of docs/formats.md, or of scores of runs.
         judged: a result, a results folder, or a file of the same kind; None: compare the
             annotators of `labels` with each other.
         where: field -> value or values; only rows of `labels` with these are read.
         kind: what to compare, if there is a choice: nuggets, support, relevance, ratings,
-            keypoints, items or scores.
-        cut: a label; this label and better ones count as positive, others as negative. Give two
+            keypoints, items or scores; None: the kind of the files, or the first kind that both
+            folders have.
+        cut: a label: this label and better ones count as positive, others as negative. Give two
             labels if the files have two scales.
         measures: for scores: a measure of `judged` -> the measure of `labels` to compare it with;
             None: all measures in both.
-        resamples: bootstrap samples of topics for intervals; 0: no intervals.
-        seed: the seed of the samples.
+        resamples: the number of bootstrap samples of topics, >= 0; 0: no intervals.
+        seed: the seed of the samples, >= 0.
         level: the level of the intervals, in (0, 1).
 
-        Returns: the agreement with intervals, and the agreement between annotators if there are
-            several.
+    Returns: the agreement with intervals, and the agreement between annotators if there are
+        several. It is a dict that prints as tables.
     Raises: InputError if nothing can be compared, or if the labels have different scales.
     Warns: UserWarning if rows were left out.
+    Source: Cohen (1960, 1968) for kappa, Krippendorff (2011) for alpha, Kendall (1945) for the
+        tau-b of scores; intervals by a bootstrap over topics.
 
     Example: nj.agree("human.jsonl", "results/demo")
+
+    The judge gives 3 of 4 items the label of the people. By chance it would be 2 of 4:
+
+    >>> import nuggetjudge as nj
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     human, judged = Path(folder, "human.csv"), Path(folder, "judged.csv")
+    ...     _ = human.write_text("item,label\\na,yes\\nb,yes\\nc,no\\nd,no\\n")
+    ...     _ = judged.write_text("item,label\\na,yes\\nb,yes\\nc,no\\nd,yes\\n")
+    ...     found = nj.agree(human, judged)
+    >>> found["accuracy"], found["cohen_kappa"]["unweighted"]
+    (0.75, 0.5)
     """
     problems, rows_of_people = Problems(), list_wanted_values(where)
     with InOneLine(), ExitStack() as stack:
@@ -212,6 +236,7 @@ class Comparison(InTables, dict[str, Any]):
         """Keep the comparison, with its scores as attributes.
 
         Args:
+            comparison: the keys and values of the dict.
             by_topic: for runs: `by_topic[measure][topic][run]`, the score in [0, 1] (for `length`:
                 words); None: not judged. A run that is missing did not answer, which counts as 0
                 unless the measure is of given answers only. For judges: empty.
@@ -279,20 +304,37 @@ def compare(
         one, other: a result, a results folder, a file of judgements, or a file of scores by topic.
             Without `other`, the runs in `one` are compared. With `other`, the judges are compared
             if both labelled the same answers; otherwise the runs of both.
-        runs: names of the runs to compare, the first minus the second; default: all.
-        measures: for runs: the measures to compare. Default: all measures for two runs, one per
-            task for more runs.
-        way: "runs" or "judges", to force a comparison.
-        kind: for judges: nuggets, support, relevance, ratings, keypoints or items.
-        resamples: samples of topics for p and intervals.
-        seed: the seed of the samples.
-        level: the level of the intervals; two runs differ significantly if p < 1 - level.
+        runs: the names of the runs to compare, the first minus the second; (): all.
+        measures: for runs: the measures to compare; (): all measures for two runs, one per task
+            for more runs.
+        way: "runs" or "judges", to force a comparison; None: see `one`.
+        kind: for judges: nuggets, support, relevance, ratings, keypoints or items; None: the kind
+            that both have.
+        resamples: the number of random samples of topics, >= 1, for p and intervals.
+        seed: the seed of the samples, >= 0.
+        level: the level of the intervals, in (0, 1); two runs differ significantly if
+            p < 1 - level.
 
-    Returns: the differences with intervals and p, and the scores by topic.
+    Returns: the differences with intervals and p, and the scores by topic. It is a dict that
+        prints as tables.
     Raises: InputError for files that cannot be compared, or an unknown run or measure.
     Warns: UserWarning if rows were left out.
 
     Example: nj.compare("results/demo", runs=["complete", "thin"])
+
+    The first run is better on all 6 topics. If both were equally good, all 6 differences would
+    have the same sign with p = 2 / 2**6:
+
+    >>> import nuggetjudge as nj
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> scores = "".join(f"new,t{i},0.75\\nold,t{i},0.5\\n" for i in range(6))
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "scores.csv")
+    ...     _ = file.write_text(f"run_id,topic_id,recall\\n{scores}")
+    ...     [pair] = nj.compare(file)["recall"]["pairs"]
+    >>> pair["difference"], pair["p"], pair["is_significant"]
+    (0.25, 0.03125, True)
     """
     problems = Problems()
     by_topic: dict[str, dict[str, dict[str, float | None]]] = {}

@@ -64,19 +64,31 @@ def run(
     Args:
         config: a YAML file or a Config; None: everything is in `settings`.
         quiet: draw no progress bar.
-        settings: `program`; `model`, the name of a model or of an entry under `models:`, or a
-            whole entry as a dict; the names of `data:` (topics, runs, passages, candidates,
-            qrels, nuggets, items, questions, ratings, retrieval, ...), of `items:` (judge,
-            fields) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted name
-            as `**{"support.citations": "all"}`.
+        settings: `program`, the name of a task or a list of names; `model`, the name of a model
+            or of an entry under `models:`, or a whole entry as a dict; the names of `data:`
+            (topics, runs, passages, candidates, qrels, nuggets, items, questions, ratings,
+            retrieval, ...), of `items:` (judge, fields) and of `run:` (out, concurrency, max_cost
+            in dollars, limit, ...); or any dotted name, such as
+            `**{"support.citations": "all"}`. Settings override the file.
 
-    Returns: the result: scores, judgements and counts, read back from the folder.
+    Returns: the result: scores, judgements and counts, read from the folder.
     Raises: InputError for bad input; EndpointUnusable if no request can succeed. The journal in
         the folder keeps what was judged, and the same call continues from there.
     Warns: UserWarning if no model is named, so that the lexical judge answers, and if a judge
         gave all of 15 or more items the same label.
 
     Example: nj.run(program="support", topics="topics.tsv", runs="runs/", passages="passages.jsonl")
+
+    The demo of the package has four systems:
+
+    >>> import nuggetjudge as nj
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> demo = Path(nj.__file__).parent / "examples" / "demo" / "judge.yaml"
+    >>> with TemporaryDirectory() as out:
+    ...     result = nj.run(demo, program="support", model="lexical", out=out)
+    ...     print(sorted({row.run_id for row in result.rows()}), result.n_unjudged)
+    ['complete', 'factdump', 'miscited', 'thin'] 0
     """
     if not isinstance(config, Config):
         config = make_config(settings, Path(config) if config is not None else None)
@@ -274,7 +286,7 @@ def evaluate(
     config: str | Path | None = None,
     **settings: Any,
 ) -> Result:
-    """Judge answers that are in memory.
+    """Judge answers that are in memory; return scores, labels and counts.
 
     Args:
         samples: the answers of one system, in a list, a generator, a frame or a dataset. A sample
@@ -285,30 +297,45 @@ def evaluate(
             YAML file or a CustomJudge; None: all tasks that fit the samples.
         answer: a function from a question to its answer (a text, or a mapping of answer and
             contexts), plain or async; a chain of LangChain or an engine of LlamaIndex; or
-            several, by the name of each. If a call raises, its question is unjudged; if the first
-            three all raise, so does this.
-        at_once: the maximum number of calls of `answer` at the same time.
-        model: the judging model; see `nuggetjudge.run`.
+            several, in a dict by name. If a call raises, its question is unjudged; if the first
+            three calls all raise, `evaluate` raises the error. None: the samples have answers.
+        at_once: the maximum number of calls of `answer` at the same time, >= 1.
+        model: the judging model, such as "openai/gpt-4o"; see `nuggetjudge.run`. "lexical" and
+            None: word overlap, without a model.
         out: a folder for results and samples, from which a killed evaluation continues; None: a
             temporary folder, which is deleted with the result.
         bank: a file of nuggets. The evaluation uses its nuggets, and adds the nuggets that it
-            makes for other questions.
+            makes for other questions. None: no bank.
         nuggets_from: the source of nuggets for samples without nuggets: `contexts` or
             `reference`.
         name: the name of the system, if samples have none; None: the name of the folder `out`, of
             the function, or `answers`.
         quiet: draw no progress bar.
-        config: a config file as for `judge run`; its `data` is ignored.
+        config: a config file as for `judge run`; its `data` is ignored. None: no file.
         settings: settings of `nuggetjudge.run`; they override the file. `judge` and `fields` are
             for items.
 
     Returns: the result: scores, judgements and counts.
     Raises: InputError if samples lack a field; it names the field, and the fields that they have.
+        ValueError if `at_once` is below 1; TypeError if `answer` is not a function.
+        EndpointUnusable if no request can succeed.
     Warns: UserWarning if no model is named, if `answer` failed on questions, if questions have no
         nuggets, if answers cite nothing or cite contexts that do not exist, and if a judge gave
         all of 15 or more items the same label.
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
+
+    The answer states one of two nuggets:
+
+    >>> import nuggetjudge as nj
+    >>> sample = {
+    ...     "question": "what makes the tides",
+    ...     "answer": "The moon makes the tides.",
+    ...     "nuggets": ["the moon makes the tides", "tides come twice a day"],
+    ... }
+    >>> result = nj.evaluate([sample], "nuggets", model="lexical")
+    >>> result.score("answers", "V_strict")
+    0.5
     """
     if nuggets_from not in ("contexts", "reference"):
         raise InputError(f"nuggets_from: is {nuggets_from!r}, wanted 'contexts' or 'reference'")
@@ -370,18 +397,32 @@ def evaluate(
 def completeness(
     samples: Samples | Mapping[str, Samples], facts: str = "contexts", **options: Any
 ) -> Result:
-    """Judge which facts of a good answer each answer states; see `missing()` of the result.
+    """Judge which facts of a good answer each answer states; see `Result.missing`.
 
     The facts are the `nuggets` of a sample. Without nuggets, a judge makes them from all contexts
     or from the reference answer, without a relevance judgement first.
 
     Args:
-        samples: see `evaluate`. facts: the source of facts, `contexts` or `reference`.
-        options: further options of `evaluate`.
+        samples: the answers; see `evaluate`.
+        facts: the source of facts for samples without nuggets: `contexts` or `reference`.
+        options: further arguments of `evaluate`, such as `model`.
 
-    Raises, warns: as `evaluate`.
+    Returns: the result of the nuggets task.
+    Raises: the errors of `evaluate`.
+    Warns: UserWarning, as `evaluate`.
 
     Example: print(nj.completeness(samples, model="openai/gpt-4o").missing())
+
+    The answer states one of two facts:
+
+    >>> import nuggetjudge as nj
+    >>> sample = {
+    ...     "question": "what makes the tides",
+    ...     "answer": "The moon makes the tides.",
+    ...     "nuggets": ["the moon makes the tides", "tides come twice a day"],
+    ... }
+    >>> print(nj.completeness([sample], model="lexical").missing().splitlines()[2])
+    - tides come twice a day
     """
     settings = {"nuggets.min_grade": 0} | options
     return evaluate(samples, "nuggets", nuggets_from=facts, **settings)
@@ -392,7 +433,29 @@ async def aevaluate(
 ) -> Result:
     """Judge answers as `evaluate` does, without blocking the event loop.
 
-    If it is cancelled, it sends no more requests; with `out`, the same call continues from there.
+    If the task is cancelled, no more requests are sent; with `out`, the same call continues from
+    there.
+
+    Args:
+        samples: the answers; see `evaluate`.
+        program: names of tasks, or one judge; see `evaluate`.
+        options: further arguments of `evaluate`, such as `answer` and `model`.
+
+    Returns: the result: scores, judgements and counts.
+    Raises: the errors of `evaluate`; asyncio.CancelledError if the task is cancelled.
+
+    Example: result = await nj.aevaluate(questions, answer=my_rag, model="openai/gpt-4o")
+
+    An async function answers; the answer states the only nugget:
+
+    >>> import asyncio
+    >>> import nuggetjudge as nj
+    >>> async def my_rag(question):
+    ...     return "The moon makes the tides."
+    >>> question = {"question": "what makes the tides", "nuggets": ["the moon makes the tides"]}
+    >>> work = nj.aevaluate([question], "nuggets", answer=my_rag, model="lexical")
+    >>> asyncio.run(work).score("my_rag", "V_strict")
+    1.0
     """
     stopped, stop = threading.Event(), Stop()
     host = _HOST.set((asyncio.get_running_loop(), stopped))

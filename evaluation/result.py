@@ -57,9 +57,15 @@ class QuestionScore:
     """The value of one measure for one answer.
 
     Attributes:
-        value: the score; None: not judged, or 0/0. A failed judgement is never a 0.
-        n, n_unjudged: the number of judgements behind the value, and of missing judgements.
-        low, high: the value with missing judgements counted as worst, and as best.
+        topic_id: the id of the question.
+        run_id: the name of the system.
+        measure: the name of the measure, such as V_strict.
+        value: the score, in the unit of the measure; None: not judged, or 0/0. A failed judgement
+            is never a 0.
+        n: the number of judgements behind the value.
+        n_unjudged: the number of missing judgements.
+        low: the value with missing judgements counted as worst; None: no value.
+        high: the value with missing judgements counted as best; None: no value.
         reasons: how often judgements of this run and topic are missing, by reason. For a measure
             that no task lists, judgements of all tasks count.
     """
@@ -76,7 +82,7 @@ class QuestionScore:
 
     @property
     def is_judged(self) -> bool:
-        """Whether there is a value and no judgement behind it is missing."""
+        """True if there is a value and no judgement behind it is missing."""
         return self.value is not None and not self.n_unjudged
 
     def __str__(self) -> str:
@@ -91,6 +97,12 @@ def choose_rows(
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Sort names into measures and runs; the first names may be of either.
 
+    Args:
+        result: the result that has the names.
+        measures: one name or several of measures, or, if `runs` is empty, of runs.
+        runs: one name or several of runs.
+
+    Returns: the measures and the runs.
     Raises: InputError for an unknown name; it lists the known ones.
     """
     names_of = [[names] if isinstance(names, str) else list(names) for names in (measures, runs)]
@@ -116,6 +128,7 @@ def list_question_scores(
     """Return the scores of each question, in the order of scores.jsonl.
 
     Args:
+        result: the result to read.
         measures, runs: the names to return; empty: all.
     """
     lost, others = _count_missing(result), cache(_of_others)
@@ -209,6 +222,9 @@ GROUP = "nuggetjudge.results"  # entry points: report = "module:function"
 def find_writer(name: str) -> Callable[..., Any]:
     """Return the installed function `report` or `figure`; docs/extending.md has their arguments.
 
+    Args:
+        name: "report" or "figure".
+
     Raises: ModuleNotFoundError if no package provides it.
     """
     for entry in entry_points(group=GROUP, name=name):
@@ -229,7 +245,9 @@ class Result(InTables, StoredResult):
             deleted with this object, and `manifest["partial"]` is true.
 
     Attributes:
-        is_temporary: whether the folder is deleted with this object, as after an evaluation
+        folder: the path of the folder.
+        manifest: what the folder's manifest.json has: config, models, counts, hashes.
+        is_temporary: True if the folder is deleted with this object, as after an evaluation
             without `out`.
 
     Raises: InputError if the folder is not a results folder, or if an input of a stopped run has
@@ -281,8 +299,10 @@ class Result(InTables, StoredResult):
         """Return the score of each question, with the number of judgements behind it.
 
         Args:
-            measures, runs: the names to return, one or several; None: all. The first may be a run.
+            measures: one measure or several; (): all. Without `runs`, also runs.
+            runs: one run or several; (): all.
 
+        Returns: a list of `QuestionScore` in the order of scores.jsonl. It prints as a table.
         Raises: InputError for an unknown name.
 
         Example: result.rows("complete")
@@ -300,8 +320,10 @@ class Result(InTables, StoredResult):
         `reasons` (why they are missing) and `judge`. NaN: not judged, or 0/0.
 
         Args:
-            measures, runs: the names to return, one or several; None: all. The first may be a run.
+            measures: one measure or several; (): all. Without `runs`, also runs.
+            runs: one run or several; (): all.
 
+        Returns: a pandas.DataFrame.
         Raises: ModuleNotFoundError without pandas, InputError for an unknown name.
         """
         with InOneLine():
@@ -317,10 +339,11 @@ class Result(InTables, StoredResult):
         """Write the page of `judge report`, and open it.
 
         Args:
-            out: the file to write. By default report.html in the results folder, or, if that is
-                temporary, in a new temporary folder, which stays.
-            labels: a file of human labels of the judged items, or a file for each kind.
-            open: show the page: a link in a notebook, else the web browser.
+            out: the file to write; None: report.html in the results folder, or, if the results
+                folder is temporary, in a new temporary folder that is not deleted.
+            labels: a file of human labels of the judged items, or one file for each kind; (): no
+                labels.
+            open: show the page: as a link in a notebook, else in the web browser.
 
         Returns: the path of the page.
         Raises: InputError for labels that cannot be read.
@@ -357,15 +380,16 @@ class Result(InTables, StoredResult):
         Args:
             kind: "leaderboard", "tau", "topics", "length", "groups", "labels" or "confusion".
             out: the file to write: .pdf, .svg or .png.
-            other: the second results of "tau" and "confusion".
+            other: the second result of "tau" and "confusion"; None: no second result.
             measure: the measure to draw; None: the first main measure.
-            labels: human labels: the other axis of "tau"; "leaderboard" shows scores corrected with
-                them.
+            labels: a file of human labels: the other axis of "tau"; "leaderboard" shows scores
+                corrected with the labels. None: no labels.
             by: how "groups" groups the topics: "domain", "category" or "documents".
             width: "column" (3.3 inches) or "page" (6.9 inches).
-            levels, run_groups: as in `judge figure`: the points of "tau" and "length", and a file
-                with the group of each run.
+            levels: the points of "tau" and "length", as in `judge figure`; None: the default.
+            run_groups: a file with the group of each run; None: no groups.
 
+        Returns: the caption.
         Raises: InputError if this cannot be drawn, or if matplotlib is not installed.
         Warns: UserWarning if rows were left out.
         """
@@ -393,8 +417,8 @@ class Result(InTables, StoredResult):
         """Show an answer sentence by sentence, with its labels and what the judge says about each.
 
         Args:
-            run, topic: select an answer. Give only a run to see where it fails, only a topic to see
-                what each run misses, neither to see what the folder has.
+            run, topic: the answer to show. Give only a run to see where it fails, only a topic to
+                see what each run misses, neither to see what the folder has.
             measure: the measure that orders runs and topics; None: the first of the folder.
             labels: for an answer: human labels to show beside the judge's.
             passages: for an answer: also show the texts of cited passages.
@@ -425,11 +449,13 @@ class Result(InTables, StoredResult):
     def missing(self, run: str | None = None, topic: str | None = None) -> Text:
         """Return the facts that each answer misses or states only in part, vital facts first.
 
-        Facts are nuggets, key points or sub-questions, whichever were judged.
+        Facts are nuggets, key points or sub-questions, depending on the task.
 
         Args:
-            run, topic: only this run, only this topic; None: all.
+            run: the run to show; None: all runs.
+            topic: the topic to show; None: all topics.
 
+        Returns: the facts as text, which prints unchanged.
         Raises: InputError for an unknown run or topic.
 
         Example: result.missing("thin", "demo-bees")
@@ -458,6 +484,7 @@ class Result(InTables, StoredResult):
             runs, measures: the names to compare; see `nuggetjudge.compare`.
             options: `way`, `kind`, `resamples`, `seed`, `level` of `nuggetjudge.compare`.
 
+        Returns: the differences with intervals and p; see `nuggetjudge.compare`.
         Raises: InputError for an unknown run or measure.
 
         Example: result.compare("complete", "thin")
@@ -486,9 +513,15 @@ class Result(InTables, StoredResult):
 
         Args:
             labels: a file of human labels.
-            where: field -> value or values; only rows with these are read.
+            where: field -> value or values; only rows with these values are read. None: all rows.
             options: `kind`, `cut`, `measures`, `resamples`, `seed`, `level` of
                 `nuggetjudge.agree`.
+
+        Returns: the agreement with intervals; see `nuggetjudge.agree`.
+        Raises: InputError if nothing can be compared, or if the labels have different scales.
+        Warns: UserWarning if rows were left out.
+
+        Example: result.agree("human.jsonl")
         """
         with InOneLine():
             return agree(labels, self, where=list_wanted_values(where), **options)

@@ -32,11 +32,23 @@ def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
         allow_missing: the share of judgements, in [0, 1], that may be missing, also in a baseline.
             Missing judgements count as worst in means.
 
-    Returns: an object for further assertions.
+    Returns: an object whose methods assert more.
     Raises: AssertionError if more judgements are missing or a limit ended the run, with reasons
         and questions; InputError if `result` is not a results folder.
 
     Example: assert_judged(result).not_worse_than("baseline").mean("V_strict") >= 0.4
+
+    The answer states one of two nuggets, so the mean is 0.5:
+
+    >>> import nuggetjudge as nj
+    >>> sample = {
+    ...     "question": "what makes the tides",
+    ...     "answer": "The moon makes the tides.",
+    ...     "nuggets": ["the moon makes the tides", "tides come twice a day"],
+    ... }
+    >>> result = nj.evaluate([sample], "nuggets", model="lexical")
+    >>> nj.assert_judged(result).mean("V_strict") >= 0.4
+    True
     """
     __tracebackhide__ = True
     checked = Judged(result, allow_missing)
@@ -45,7 +57,12 @@ def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
 
 
 class Judged:
-    """Results with enough judgements."""
+    """Results with enough judgements, as `assert_judged` returns them.
+
+    Args:
+        result: a result or its folder.
+        allow_missing: the share of judgements, in [0, 1], that may be missing.
+    """
 
     def __init__(self, result: Source, allow_missing: float) -> None:
         self._stack = ExitStack()  # the results of a stopped run exist as long as this object
@@ -58,8 +75,10 @@ class Judged:
         """Return the mean of a measure over questions, for a comparison: `.mean("V") >= 0.4`.
 
         Args:
+            measure: the name of the measure, such as V_strict.
             run: check one run; None: every run must pass.
 
+        Returns: a mean to compare by >=, >, <= or <.
         Raises: InputError for an unknown measure or run.
         """
         rows, where = self.result.scores, self.named
@@ -96,7 +115,7 @@ class Judged:
             measures: the measures to compare; None: the main measure of each task.
             run: compare this run; None: every run of both, or the only run of each.
 
-        Returns: the object itself, so that assertions can be chained.
+        Returns: the same object, so that assertions can be chained.
         Raises: AssertionError with the questions that got worse, and their values; InputError
             for unknown names.
         """
@@ -118,7 +137,12 @@ class Judged:
 
 
 class Mean:
-    """A mean to compare with a bound: the result is True, or an AssertionError says why not."""
+    """A mean to compare with a bound: the result is True, or an AssertionError says why not.
+
+    Args:
+        check: a function from a sign (>=, >, <= or <) and a bound to the checks.
+        of: the results that have the mean.
+    """
 
     __hash__ = None  # type: ignore[assignment]  # it is equal to nothing
 

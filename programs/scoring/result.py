@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class Result:
     """A results folder; its files are read when they are needed.
 
+    Args:
+        folder: the path of a results folder.
+
     Raises: InputError if the folder is not a results folder.
     """
 
@@ -37,14 +40,25 @@ class Result:
 
     @cached_property
     def scores(self) -> Rows[ScoreRow]:
-        """All score rows; `topic_id` "all" holds the means."""
+        """All rows of scores.jsonl. Rows with the topic "all" have the means."""
         problems = Problems()
         rows = read_scores(self.folder / "scores.jsonl", problems)
         problems.raise_errors()
         return Rows(rows)
 
     def score(self, run_id: str, measure: str, topic_id: str = "all") -> float | None:
-        """Return one value. Raises: KeyError for an unknown name, with the nearest name."""
+        """Return one value.
+
+        Args:
+            run_id: the name of a run.
+            measure: the name of a measure, such as V_strict.
+            topic_id: the id of a topic; "all": the mean over topics.
+
+        Returns: the value, in the unit of the measure; None: not judged, or 0/0.
+        Raises: KeyError for an unknown name; it suggests the nearest name.
+
+        Example: result.score("complete", "V_strict")
+        """
         wanted = (run_id, topic_id, measure)
         for row in self.scores:
             if (row.run_id, row.topic_id, row.measure) == wanted:
@@ -59,40 +73,40 @@ class Result:
 
     @property
     def judgements(self) -> RowsByName[dict[str, Any]]:
-        """The rows of each judgement file, by file name."""
+        """The rows of each judgement file, by the name of the file without .jsonl."""
         files = dict.fromkeys(name for program in programs() for name in program.files)
         names = [name for name in files if (self.folder / name).is_file()]
         return RowsByName({n.removesuffix(".jsonl"): Rows(self._rows(n)) for n in names})
 
     @property
     def unjudged(self) -> Rows[dict[str, Any]]:
-        """Missing judgements, with reasons and raw replies."""
+        """The missing judgements, with reasons and raw replies."""
         return Rows(self._rows("unjudged.jsonl"))
 
     @property
     def judged_by(self) -> list[str]:
-        """Models that answered, as endpoints name them; `lexical` is word overlap."""
+        """The models that answered, as endpoints name them; `lexical` is word overlap."""
         return list(self.manifest.get("answered_by", ()))
 
     @property
     def cost(self) -> float | None:
-        """Dollars of all starts that wrote into the folder; None: a price is unknown."""
+        """The cost in dollars of all starts that wrote into the folder; None: unknown price."""
         return cost_in_all(read_spending(self.folder))
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of the last start; None: unknown."""
+        """The duration of the last start in seconds; None: unknown."""
         seconds: float | None = self.manifest.get("this_time", {}).get("seconds")
         return seconds
 
     @property
     def n_judged(self) -> int:
-        """Number of judgements."""
+        """The number of judgements."""
         return sum(self.manifest["judged"].values())
 
     @property
     def n_unjudged(self) -> int:
-        """Number of missing judgements."""
+        """The number of missing judgements."""
         return sum(self.manifest["unjudged"].values())
 
     @property
@@ -105,7 +119,7 @@ class Result:
 
     @property
     def is_complete(self) -> bool:
-        """Whether missing judgements are within the config's limit and each task has scores."""
+        """True if missing judgements are within the config's limit and each task has scores."""
         if self.missing_points:
             return False
         allowed: float = self.manifest["config"]["run"]["allow_missing"]
@@ -113,7 +127,10 @@ class Result:
         return is_enough and not self.manifest["limit_reached"]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the score rows as a DataFrame with columns as in scores.jsonl; needs pandas."""
+        """Return the score rows as a pandas frame with the columns of scores.jsonl.
+
+        Raises: ModuleNotFoundError without pandas.
+        """
         import pandas
 
         return pandas.DataFrame([row.model_dump() for row in self.scores])
