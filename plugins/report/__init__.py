@@ -1,6 +1,6 @@
-"""`judge report`: results folders as one HTML file that needs no network.
+"""`judge report`: results folders as one HTML file that works offline.
 
-`page.py` puts it together. A section is a function that finds its data in results folders and a
-file in `web/sections/` that draws them; `sections.py` lists them in their order. Other annexes may
-import it for a section of their own; the core does not.
+`page.py` assembles the file. A section has a function that finds its data in the results folders,
+and a file in `web/sections/` that draws the data; `sections.py` lists the sections in order. Other
+plugins may import this package to add a section; the core does not import it.
 """

@@ -1,4 +1,4 @@
-"""Sections about answers: facts and runs, an answer, two answers."""
+"""Sections about answers: facts and runs, one answer, two answers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Matrix:
     """The labels of one kind, topic by topic, as numbers.
 
     Attributes:
-        labels: from worst to best; a label's code is its place, that of what was not judged comes
-            after them, then those of `more`, which are not labels.
+        labels: from worst to best. The code of a label is its index; the next code is for failed
+            judgements, then come the codes of `more`, which are not labels.
         hits: the labels that count as stating a fact. is_strip: rows are runs and columns their
-            sentences; else rows are facts and columns runs.
+            sentences; otherwise rows are facts and columns runs.
         words: by topic, the question.
     """
 
@@ -53,17 +53,17 @@ class Matrix:
     def item(
         self, topic: str, item: str, text: str, importance: str = "", sub_narrative: str = ""
     ) -> None:
-        """A fact of a topic."""
+        """Add a fact of a topic."""
         fields = (text, importance, sub_narrative) if sub_narrative else (text, importance)
         self._items.setdefault(topic, {}).setdefault(item, fields)
 
     def put(self, topic: str, run: str, item: str, label: str | None) -> None:
-        """A label of a run's answer; None: it was not judged."""
+        """Add the label of a run's answer; None: the judgement failed."""
         row = self._cells.setdefault(topic, {}).setdefault(item, bytearray())
         _put(row, self._runs.setdefault(run, len(self._runs)), self._code(label))
 
     def put_sentence(self, topic: str, run: str, sentence: int, label: str | None) -> None:
-        """What a sentence of a run's answer is worth."""
+        """Add the label of a sentence of a run's answer."""
         self._runs.setdefault(run, len(self._runs))
         row = self._cells.setdefault(topic, {}).setdefault(run, bytearray())
         _put(row, sentence, self._code(label))
@@ -72,10 +72,10 @@ class Matrix:
         return self.codes["unjudged" if label is None else label]
 
     def as_json(self, name_of: Callable[[str], str], questions: Mapping[str, str]) -> Any:
-        """What `matrix.js` draws; None where there is nothing.
+        """The matrix as `matrix.js` draws it; None if it is empty.
 
         Args:
-            name_of: how a run is called on the page. questions: by topic, where they are known.
+            name_of: gives the name of a run on the page. questions: by topic, if known.
         """
         if not self._cells:
             return None
@@ -96,7 +96,7 @@ class Matrix:
         }
 
     def _facts(self, topic: str, rows: Mapping[str, bytearray], cells: bytearray) -> dict[str, Any]:
-        """Facts one after the other, each with a code for every run."""
+        """Append the facts, each with a code for every run."""
         n = len(self._runs)
         present = {r for row in rows.values() for r, code in enumerate(row) if code != _ABSENT}
         described = self._items.get(topic, {})
@@ -112,7 +112,7 @@ class Matrix:
         }
 
     def _strips(self, rows: Mapping[str, bytearray], cells: bytearray) -> dict[str, Any]:
-        """The sentences of one run after those of the other; a run that is absent has none."""
+        """Append the sentences of each run in turn; an absent run has none."""
         strips = [rows.get(run, b"") for run in self._runs]
         gap = self.codes["gap"]
         for row in strips:
@@ -121,7 +121,7 @@ class Matrix:
 
 
 def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
-    """The matrices that a results folder has. Raises: InputError for a file that is broken."""
+    """The matrices of a results folder. Raises: InputError for a broken file."""
     folder = Folder(path, problems)
     files = TopicFiles(folder.file, Problems())
     for program in choose(folder.programs):
@@ -132,7 +132,7 @@ def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
 
 
 def _matrix(program: Program, labels: tuple[str, ...], files: TopicFiles) -> Matrix:
-    """Of points the labels in each answer; of sentences their own, or of their first citations."""
+    """The labels of reference items by answer, or of sentences (cited: of their first citation)."""
     is_strip = program.matrix == "sentences"
     more = ("uncited", "gap") if is_strip else ()
     matrix = Matrix(program.name, labels, labels[-1:], more=more, is_strip=is_strip)
@@ -162,7 +162,7 @@ def _put(row: bytearray, at: int, code: int) -> None:
 
 
 def _ratings(folder: Folder) -> Iterator[Matrix]:
-    """Ratings of runs' reports, and the best among the passages that they retrieved."""
+    """Ratings of the reports of runs, and the best ratings of the passages they retrieved."""
     if folder.file("pools.jsonl") is None:
         return
     data, settings = read_coverage(folder)
@@ -184,7 +184,7 @@ def _ratings(folder: Folder) -> Iterator[Matrix]:
 
 
 def _rate(matrix: Matrix, topic: str, run: str, rated: list[Any], questions: Any) -> None:
-    """The best rating of each question; not judged where one is missing and none is the best."""
+    """The best rating of each question; failed if a rating is missing and no other is highest."""
     for question in questions.questions:
         ratings = [-1 if one is None else one[question.column] for one in rated]
         best = max(ratings, default=0)
@@ -208,7 +208,7 @@ def make_matrix(source: Source) -> Mapping[str, Any] | None:
 
 
 def _order(source: Source) -> dict[str, list[int]]:
-    """By measure, runs of `source.runs` by their mean; an answer that is missing counts as 0."""
+    """By measure, the indices of `source.runs` by their mean; an unanswered topic scores 0."""
     index = {run: at for at, run in enumerate(source.runs)}
     orders = {}
     for measure, by_run in source.scores.values.items():
@@ -222,9 +222,9 @@ def _order(source: Source) -> dict[str, list[int]]:
 
 
 def make_answers(source: Source) -> Mapping[str, Any] | None:
-    """How its labels are to be read; the texts themselves are packed by topic (texts.py).
+    """How to read the labels; the texts are packed by topic (texts.py).
 
-    `by_words`: programs whose judges compare words alone. `eta`: the rating that answers a
+    `by_words`: tasks whose judges compare words only. `eta`: the lowest rating that answers a
     sub-question.
     """
     manifests = [result.manifest for result in source.results]
@@ -236,5 +236,5 @@ def make_answers(source: Source) -> Mapping[str, Any] | None:
 
 
 def make_sides(source: Source) -> Mapping[str, Any] | None:
-    """As of an answer; the texts are packed by topic. None where there is only one run."""
+    """The data of `make_answers`; None if there is only one run."""
     return make_answers(source) if len(source.runs) > 1 else None

@@ -28,12 +28,12 @@ def report(
 
     Args:
         results: Results folders.
-        labels: Labels of people for the judged items; may be repeated, once for each kind.
+        labels: Labels from people for the judged items; repeat it for each kind.
 
     Output:
         out: The file to write.
         texts: Texts of answers to include: all, only the sentences with judgements, or none.
-        max_mb: Most megabytes of texts; more is cut.
+        max_mb: Megabytes of texts at most; more is cut.
     """
     from ...cli.stopping import open_results
     from ...records.reading.problems import Problems

@@ -1,4 +1,4 @@
-"""Was it retrieved, and then used: coverage by rank, ratings of passages, rankings by grades."""
+"""Retrieved and used: coverage by rank, ratings of passages, rankings by grades."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ...programs.protocols.relevance import RANKING_MEASURES
 from ...programs.scoring.result import Result
 from .source import Source
 
-_UNKNOWN = "?"  # a rating that is missing
+_UNKNOWN = "?"  # a missing rating
 
 
 def make_coverage(source: Source) -> Mapping[str, Any] | None:
-    """None where nothing was rated by sub-questions and no ranking by grades."""
+    """The data of the section; None without ratings of sub-questions and without grades."""
     covered = [
         _pack_coverage(source, result) for result in source.results if _is_covered(result.folder)
     ]
@@ -41,7 +41,7 @@ def _is_ranked(folder: Path) -> bool:
 
 
 def _pack_coverage(source: Source, result: Result) -> dict[str, Any]:
-    """One folder of the coverage program."""
+    """The coverage of one results folder."""
     coverage, settings = read_coverage(Folder(result.folder, source.problems))
     views = {topic: TopicView(coverage, topic, settings) for topic in coverage.questions}
     taus = measure_taus(coverage, settings)
@@ -63,7 +63,7 @@ def _pack_coverage(source: Source, result: Result) -> dict[str, Any]:
 
 
 def _topic(coverage: CoverageData, view: TopicView) -> dict[str, Any]:
-    """Ratings by passage, a character a sub-question, and who retrieved an answer to each."""
+    """Ratings by passage, one character a sub-question, and how many runs retrieved an answer."""
     eta = view.settings.eta
     ratings = view.matrix(view.judged)
     contexts = {
@@ -102,7 +102,7 @@ def _round(value: Any) -> Any:
 
 
 def _means(source: Source, result: Result) -> list[dict[str, Any]]:
-    """By run the means of both sides: what its contexts answer, and what its reports do."""
+    """By run, the mean coverage of its contexts and of its reports."""
     rows: dict[str, dict[str, Any]] = {}
     for row in result.scores:
         if (
@@ -116,7 +116,7 @@ def _means(source: Source, result: Result) -> list[dict[str, Any]]:
 
 
 def _pack_ranking(source: Source, result: Result) -> dict[str, Any]:
-    """One folder of graded candidates: the means of its ranking measures."""
+    """The means of the ranking measures of one folder of graded candidates."""
     rows: dict[str, dict[str, Any]] = {}
     for row in result.scores:
         if row.topic_id == "all" and row.measure in RANKING_MEASURES:

@@ -21,7 +21,7 @@ def make_groups(source: Source) -> Mapping[str, Any] | None:
     for name in GROUPS:
         try:
             groups = read_topic_groups(source.paths, name, Problems())
-        except InputError:  # the inputs have no such groups, or are gone
+        except InputError:  # the inputs have no such groups, or are missing
             continue
         if len(groups[1]) > 1:
             measures = (m for m in source.measures if m != LENGTH)

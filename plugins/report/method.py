@@ -1,4 +1,4 @@
-"""How results are cited and what they cost: method, inputs, judgements and requests by stage."""
+"""How to cite results, and their cost: method, inputs, judgements and requests by stage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAME, CHANGED, GONE = "the same", "changed", "not there"
 
 
 def input_states(result: Result) -> list[tuple[str, str, str]]:
-    """Each input of a run: its path, its SHA-256 then, and what has become of it."""
+    """Each input of a run: its path, its SHA-256 at the time, and its state now."""
     changed = find_inputs(result.folder).changed
     return [
         (path, digest, _state(changed.get(path)))
@@ -37,14 +37,14 @@ def _state(wrong: str | None) -> str:
 
 _CORRECTED = (
     "corrected (diamond)",
-    "What people would give, estimated from the judge's labels of all items and people's labels of "
-    "a part, which must be a random draw (prediction-powered inference). Its interval is over "
-    "topics like these. The same as judge score --labels.",
+    "An estimate of the score that people would give, from the judge's labels of all items and "
+    "people's labels of a random sample (prediction-powered inference). Its interval is for topics "
+    "like these. judge score --labels prints the same numbers.",
 )
 
 
 def make_method(source: Source) -> Mapping[str, Any]:
-    """By folder its judges, inputs, config and the commands that make it again; the glossary."""
+    """By folder, its judges, inputs, config and the commands that reproduce it; the measures."""
     return {
         "folders": [_folder(result, source.name_path(result.folder)) for result in source.results],
         "measures": [
@@ -63,33 +63,32 @@ def _numbers(source: Source) -> list[tuple[str, str]]:
     terms = [
         (
             "mean",
-            "Over the topics that every run had to answer. A topic that a run did not answer "
-            "counts 0; one that was not judged is left out.",
+            "Over the topics that every run had to answer. An unanswered topic scores 0. A topic "
+            "whose judgements all failed is left out.",
         ),
         (
             f"{LEVEL:.0%} interval (whisker)",
-            "What the mean could be on other topics like these: Student's t by topic, within the "
-            "range of the measure.",
+            "Where the mean could be for other topics like these: Student's t over topics, cut to "
+            "the range of the measure.",
         ),
         (
             "bounds (bracket)",
-            "Not an interval: the mean if every judgement that is missing were the worst, "
-            "and if it were the best.",
+            "The mean if every missing judgement were the worst, and if every one were the best. "
+            "This is not an interval.",
         ),
         (
             "p",
-            "Randomisation test by topic, two-sided: how often differences as large come about "
-            f"when their signs are left to chance; all signs up to {EXACT_TOPICS} topics, a "
-            "seeded sample beyond.",
+            "Two-sided randomisation test by topic: how often random signs give a difference at "
+            f"least as large. It tries all signs for up to {EXACT_TOPICS} topics, and a seeded "
+            "sample for more.",
         ),
         (
             "p Holm, p HSD",
-            "p corrected for the number of pairs: by Holm's steps, or by the largest difference "
-            "that chance gives when runs are exchanged within topics (randomised Tukey HSD). A "
-            "pair differs significantly where p is below "
-            f"{f'{1 - LEVEL:.2g}'[1:]}: by HSD where every run has a score on at least four in "
-            "five of the topics, else by Holm, each pair on the topics that both have; with two "
-            "runs p itself.",
+            "p corrected for the number of pairs: by Holm's method, or by the largest difference "
+            "between runs when scores are exchanged at random within topics (randomised Tukey "
+            f"HSD). A pair differs significantly if p is below {f'{1 - LEVEL:.2g}'[1:]}. The test "
+            "is HSD if every run has a score on at least four fifths of the topics, otherwise "
+            "Holm, each pair on its shared topics. For two runs, it is the uncorrected p.",
         ),
     ]
     return [*terms, _CORRECTED] if source.corrected else terms
@@ -198,7 +197,7 @@ def _costs(result: Result, named: Path) -> dict[str, Any]:
 
 
 def sum_by_stage(rows: Iterable[Spent]) -> dict[str, dict[str, Any]]:
-    """By stage what was spent over all starts; a cost is None as soon as one is unknown."""
+    """The spending by stage over all starts; the cost is None if any cost is unknown."""
     by_stage: dict[str, dict[str, Any]] = {}
     for row in rows:
         of = by_stage.setdefault(row["stage"], {"stage": row["stage"], **dict.fromkeys(_SUMS, 0)})
@@ -209,7 +208,7 @@ def sum_by_stage(rows: Iterable[Spent]) -> dict[str, dict[str, Any]]:
 
 
 def total_cost(source: Source) -> float | None:
-    """Dollars that all results cost, over all starts; None: not known."""
+    """The cost of all results in dollars, over all starts; None if it is unknown."""
     dollars: list[float | None] = []
     for result in source.results:
         if rows := read_spending(result.folder):

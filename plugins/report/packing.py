@@ -1,4 +1,4 @@
-"""Data of a page, packed: long lists as columns of codes, scores by cell, labels in bits, JSON."""
+"""Packs the data of a page: lists as columns of codes, scores by cell, labels in bits, JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .source import Source
 
 
 def json_text(data: Any) -> str:
-    """JSON; half a surrogate pair, which UTF-8 cannot hold, as an escape.
+    """JSON text; half a surrogate pair, which UTF-8 cannot encode, becomes an escape.
 
     >>> json_text({"a": chr(0xD800), 1: None})
     '{"a":"\\\\ud800","1":null}'
@@ -30,11 +30,11 @@ def json_text(data: Any) -> str:
 
 
 MAX_BYTES = 5_000_000  # of the texts of a section; see `Texts`
-_MANY = 100_000  # distinct texts; more are in the order of their characters, which takes a tenth
+_MANY = 100_000  # distinct texts; more are sorted by characters, which is ten times faster
 
 
 def natural(value: Any) -> Any:
-    """A key to sort by: numbers as they are, texts with their digits compared as numbers."""
+    """A sort key: numbers by value, texts with their digits compared as numbers."""
     return natural_order(value) if isinstance(value, str) else value
 
 
@@ -53,14 +53,14 @@ class Column:
 
     @property
     def codes(self) -> NDArray[np.uint32]:
-        """(n_rows,) numbers of values in the order in which they came first."""
+        """(n_rows,) indices of values, numbered by first appearance."""
         return np.frombuffer(self._codes, dtype=np.uint32)
 
     def pack(self, key: Callable[[Any], Any] = natural) -> dict[str, Any]:
         """The column as JSON, see web/data.js.
 
         Args:
-            key: what values are sorted by; `str` for long texts, which it takes less long.
+            key: the sort key of values; `str` is faster for long texts.
 
         Returns: `values`, distinct and in order, None last; `codes`, base64 of little-endian whole
             numbers of `bytes` bytes.
@@ -82,7 +82,7 @@ class Column:
 
 
 class Texts:
-    """Columns of texts, as far as they fit: those of the first names are kept first.
+    """Columns of texts, as far as they fit; the first names have priority.
 
     Args:
         names: of the texts in rows; empty values are not texts.
@@ -112,7 +112,7 @@ class Texts:
             column.add(text)
 
     def pack(self) -> tuple[dict[str, dict[str, Any]], int]:
-        """The columns that have any text, and how many texts were left out."""
+        """The columns with any text, and how many texts were left out."""
         columns, left, n_left = {}, self._most, self._n_left
         for name, column in self._columns.items():
             packed, sizes = column.pack(key=str), self._sizes[name]
@@ -150,18 +150,18 @@ def _counts(packed: Mapping[str, Any]) -> list[int]:
     return counts
 
 
-# Codes from the top of what a number can be; all below are indices in the table of values.
+# Codes, counted down from the largest number; all numbers below are indices in the table of values.
 UNANSWERED, UNJUDGED, UNDEFINED = 1, 2, 3
 _DIGITS = 6
 
 
 def pack_cells(source: Source) -> dict[str, Any]:
-    """By measure the cells of all runs on all topics, in the order of `source`.
+    """By measure, the cells of all runs on all topics, in the order of `source`.
 
-    Returns: by measure `values`, the distinct ones; `cells`, base64 of (runs x topics) numbers of
-        `bytes` bytes, little end first. A number n is an index in `values`, or, counted down from
-        one more than the highest: 1 the run did not answer, 2 it was not judged, 3 the measure
-        means nothing there. `is_of_answered`: 1 does not count as 0 in means.
+    Returns: by measure, the distinct `values`, and `cells`: base64 of (runs x topics) little-endian
+        numbers of `bytes` bytes. A number is an index in `values`, or a code counted down from the
+        largest number: 1 not answered, 2 not judged, 3 not defined. `is_of_answered`: code 1 does
+        not count as 0 in means.
     """
     return {measure: _pack(source, measure) for measure in source.measures}
 
@@ -198,7 +198,7 @@ def _pack(source: Source, measure: str) -> dict[str, Any]:
 
 
 def _cell(rows: Mapping[str, ScoreRow], topic: str) -> float | int:
-    """A value, rounded, or less the code of why there is none."""
+    """A rounded value, or the negative code of the reason it is missing."""
     if topic not in rows:
         return -UNANSWERED
     row = rows[topic]
@@ -211,7 +211,7 @@ MAX_BITS = 8
 
 
 def bits_for(n_codes: int) -> int:
-    """Bits that this many codes need, 1 to 8.
+    """The bits that this many codes need, 1 to 8.
 
     >>> [bits_for(n) for n in (1, 2, 4, 5, 8, 9)]
     [1, 1, 2, 3, 3, 4]
@@ -220,10 +220,10 @@ def bits_for(n_codes: int) -> int:
 
 
 def pack(codes: bytes | bytearray | Sequence[int], bits: int) -> str:
-    """Base64 of the codes, one after the other, the lowest bit first.
+    """Base64 of the codes in order, lowest bit first.
 
     Args:
-        codes: numbers from 0 to 2**bits - 1. bits: of each, 1 to 8.
+        codes: numbers from 0 to 2**bits - 1. bits: of each code, 1 to 8.
 
     Raises: ValueError for a code that does not fit.
 
@@ -232,13 +232,13 @@ def pack(codes: bytes | bytearray | Sequence[int], bits: int) -> str:
     """
     numbers = np.frombuffer(bytes(codes), dtype=np.uint8)
     if not 1 <= bits <= MAX_BITS or (numbers >> bits).any():
-        raise ValueError(f"{max(codes, default=0)} does not fit into {bits} bits, of at most 8")
+        raise ValueError(f"code {max(codes, default=0)} does not fit into {bits} bits (at most 8)")
     spread = np.unpackbits(numbers[:, None], axis=1, bitorder="little")[:, :bits]
     return base64.b64encode(np.packbits(spread, bitorder="little").tobytes()).decode()
 
 
 def unpack(text: str, bits: int, n: int) -> list[int]:
-    """The first n codes that were packed.
+    """The first n packed codes.
 
     >>> unpack("OQ==", bits=2, n=4)
     [1, 2, 3, 0]

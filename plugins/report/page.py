@@ -1,11 +1,11 @@
 """The HTML file of a report: data as JSON that is never code, one style sheet, one script.
 
-Nothing is loaded: the content security policy lets this very script and sheet run, by their
-hashes, and nothing else, and forbids what could make elements of text (Trusted Types). Modules are
-bundled here, since a page that opens from a file cannot load one from another: browsers resolve
-imports of inline modules only by addresses that the policy forbids. So a module imports named
-functions of files beside it, one `import { ... } from "./path.js"` a statement, and exports
-functions, classes and constants where they are declared; each becomes a function's body.
+The page loads nothing: its content security policy allows only this script and this style sheet, by
+their hashes, and forbids turning text into elements (Trusted Types). Modules are bundled here,
+because a page that opens from a file cannot load another file: browsers resolve imports of inline
+modules only by addresses that the policy forbids. A module imports named functions from files next
+to it, one `import { ... } from "./path.js"` a statement, and exports functions, classes and
+constants where it declares them. Each module becomes the body of a function.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .texts import CutTexts, Wanted, pack_text, pack_texts
 
 _WEB = Path(__file__).parent / "web"
 _STYLES = ("base", "sections")
-_LARGE = 50_000  # characters of data from which on it is packed
-# What could end a script element, or a line of JavaScript, as escapes of JSON.
+_LARGE = 50_000  # characters of data; more are packed
+# JSON escapes of the characters that could end a script element or a line of JavaScript.
 _ESCAPES = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -42,10 +42,10 @@ _ESCAPES = {
 
 
 def write_report(source: Source, out: Path, wanted: Wanted | None = None) -> None:
-    """Write the report of some results, and of `wanted` texts; half a file does not stay.
+    """Write the report of some results with the `wanted` texts; never leave half a file.
 
-    Raises: InputError for results that cannot be read, a file that cannot be written, or one that
-        holds something else than a page, such as scores or labels, which stays.
+    Raises: InputError for results that cannot be read, a file that cannot be written, or an
+        existing file that is not a page, such as scores or labels; it is not overwritten.
     """
     _check_replaceable(out)
     data_of = {one.id: data for one in sections() if (data := one.data(source)) is not None}
@@ -63,8 +63,8 @@ def page(
 
     Args:
         head: what all sections share: title, results (names of folders), measures, runs, topics.
-        found: data by section.
-        texts: islands that stand behind the script: the page is drawn before they are read.
+        data_of: data by section.
+        texts: islands after the script: the page is drawn before they are read.
     """
     drawn = [one for one in sections() if one.id in data_of]
     script = bundle([*((one.id, one.script) for one in drawn), ("page", _WEB / "page.js")])
@@ -81,10 +81,10 @@ def page(
 <style>{style}</style>
 </head>
 <body>
-<a class="skip" href="#main">To the results</a>
+<a class="skip" href="#main">Skip to the results</a>
 <nav aria-label="Sections"></nav>
-<main id="main" tabindex="-1"><noscript><p>This page draws by JavaScript, which is off.
-The same numbers are in the results folders; <code>judge score</code> prints them.</p></noscript>
+<main id="main" tabindex="-1"><noscript><p>This page needs JavaScript, which is off.
+<code>judge score</code> prints the same numbers from the results folders.</p></noscript>
 </main>
 <div class="live" role="status"></div>
 """
@@ -102,7 +102,7 @@ The same numbers are in the results folders; <code>judge score</code> prints the
 
 
 def write_packed_island(name: str, data: Any) -> str:
-    """The same where it is small; where it is not, base64 of it gzipped, a fourth of its size."""
+    """An `island` of small data; large data is gzipped and base64, a fourth of the size."""
     text = json_text(data)
     if len(text) < _LARGE:
         return _island(name, text)
@@ -121,7 +121,7 @@ def _island(name: str, text: str) -> str:
 
 
 def _texts(source: Source, out: Path, wanted: Wanted) -> Iterator[str]:
-    """Islands with the texts of a topic each; then where they are."""
+    """One island for the texts of each topic, then the index of the islands."""
     topics: dict[str, list[int]] = {}
     cut = CutTexts()
     for number, one in enumerate(pack_texts(source, wanted, cut)):
@@ -136,11 +136,11 @@ def _check_replaceable(out: Path) -> None:
     if not out.exists():
         return
     if not out.is_file():
-        raise InputError(f"{out}: cannot be written (it is not a file)")
+        raise InputError(f"{out}: is not a file; choose another --out")
     with out.open("rb") as file:
         start = file.read(1024)
     if start.strip() and not start.lstrip().lower().startswith(b"<!doctype html"):
-        raise InputError(f"{out}: holds something else than a page; name another --out")
+        raise InputError(f"{out}: not overwritten, because it is not a page; choose another --out")
 
 
 def _write(out: Path, parts: Iterable[str]) -> None:
@@ -187,7 +187,7 @@ def _head(source: Source, data_of: Mapping[str, Mapping[str, Any]]) -> dict[str,
 
 
 def _kinds(source: Source) -> dict[str, Any]:
-    """How people read what programs judged, by program."""
+    """By task, the words for its items and labels."""
     kinds = {one.name: one.words for one in programs() if one.words is not None}
     for path in source.paths:
         for one in choose(Folder(path, Problems()).programs):
@@ -209,12 +209,12 @@ _LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 def bundle(entries: Sequence[tuple[str, Path]]) -> str:
-    """One script of these modules and all that they import, each run once, in that order.
+    """One script of these modules and everything they import, each run once, in this order.
 
     Args:
-        entries: (name, file); what a file exports is then in `modules[name]`.
+        entries: (name, file); `modules[name]` then has the exports of the file.
 
-    Raises: ValueError for a statement that is of another form, a circle, or a missing file.
+    Raises: ValueError for a statement of another form or an import cycle.
     """
     numbers: dict[Path, int] = {}
     parts: list[str] = []
@@ -228,7 +228,7 @@ def bundle(entries: Sequence[tuple[str, Path]]) -> str:
 
 def _add(path: Path, numbers: dict[Path, int], parts: list[str], above: tuple[Path, ...]) -> None:
     if path in above:
-        raise ValueError(f"{path}: imports itself by way of {above[-1]}")
+        raise ValueError(f"{path}: import cycle through {above[-1]}")
     if path in numbers:
         return
     text = path.read_text(encoding="utf-8")
@@ -255,7 +255,7 @@ def write_page(
     labels: Sequence[Path] = (),
     named: Path | None = None,
 ) -> None:
-    """Write the page of a results folder, which the page calls `named`, and note what is wrong.
+    """Write the page of a results folder, which the page calls `named`, and note problems.
 
     Raises: InputError for labels that cannot be read.
     """

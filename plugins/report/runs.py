@@ -22,12 +22,12 @@ _BESIDE, _MORE = 4, 6  # other measures in a row of the chart, and further ones 
 
 
 def make_leaderboard(source: Source) -> Mapping[str, Any]:
-    """By measure: mean, interval over topics, bounds for the unjudged, corrected value.
+    """By measure: mean, interval over topics, bounds for failed judgements, corrected value.
 
-    Of measures by which pairs are tested `apart` has which: a character for each pair in the
-    order of the rows (first with second, first with third, ...): 1 they differ significantly,
-    0 not, ? not tested. `leading`: the first run and those that are not significantly worse;
-    `leaders` says so.
+    If pairs are tested by the measure, `apart` has a character for each pair in the order of the
+    rows (first with second, first with third, ...): 1 significantly different, 0 no significant
+    difference, ? not tested. `leading` has the first run and the runs that are not significantly
+    worse; `leaders` is a sentence about them.
     """
     corrected = read_corrected_rows(source)
     return {
@@ -40,7 +40,7 @@ def make_leaderboard(source: Source) -> Mapping[str, Any]:
 
 
 def run_rows(source: Source, measure: str) -> list[dict[str, Any]]:
-    """A row a run, best first: its mean, the interval, and the judgements that it rests on."""
+    """A row a run, best first: its mean, the interval, and the judgements behind it."""
     rows = [
         {
             **{name: row[name] for name in ("run_id", "mean", "low", "high", "n_unanswered")},
@@ -50,7 +50,7 @@ def run_rows(source: Source, measure: str) -> list[dict[str, Any]]:
         for row in source.compare(measure)["runs"]
     ]
     n_topics = len(source.scores.topics[measure])
-    for row in rows:  # a 0 of answers of which nothing was judged is none
+    for row in rows:  # a 0 without any judgement is not a score
         if row["n"] == 0 == row["mean"] and row["n_unanswered"] < n_topics:
             row["mean"] = row["low"] = row["high"] = None
     sign = 1 if meaning(measure).is_less_better else -1
@@ -65,13 +65,13 @@ def main_measure(source: Source) -> str:
 
 
 def rank_runs(source: Source, measure: str) -> list[tuple[str, float]]:
-    """The runs that have a score, best first."""
+    """The runs with a score, best first."""
     rows = run_rows(source, measure)
     return [(row["run_id"], row["mean"]) for row in rows if row["mean"] is not None]
 
 
 def find_leaders(source: Source, measure: str) -> Group:
-    """The best run by a measure, and those that are not significantly worse."""
+    """The best run by a measure, and the runs that are not significantly worse."""
     compared = source.compare(measure)
     tested = [row["run_id"] for row in run_rows(source, measure)]
     sign = -1 if meaning(measure).is_less_better else 1
@@ -96,12 +96,12 @@ def _explain_untested(source: Source, measure: str) -> str:
     if len(source.runs) < 2:
         return ""
     if source.compare(measure)["pairs"]:
-        return "no topic on which two of them were judged"
-    return f"judge compare RESULTS --measure {measure} does it"
+        return "no two of them share a judged topic"
+    return f"judge compare RESULTS --measure {measure} tests them"
 
 
 def read_corrected_rows(source: Source) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """(measure, run) to what labels make of its score: value, and interval over topics."""
+    """By (measure, run), the score corrected with labels: value, and interval over topics."""
     corrected: dict[tuple[str, str], Mapping[str, Any]] = {}
     for score in source.corrected:
         if score.corrected is not None:
@@ -153,7 +153,7 @@ def _measure(
 
 
 def _count_judged(source: Source, measure: str, run: str) -> dict[str, Any]:
-    """How many judgements a mean rests on, and the bounds of what is missing."""
+    """How many judgements are behind a mean, and the bounds for missing judgements."""
     rows = source.scores.rows[measure][run]
     topics = source.scores.topics[measure]
     mean = rows.get("all")
@@ -173,7 +173,7 @@ def _value(row: ScoreRow) -> Value:
 
 
 def make_scale(rows: list[dict[str, Any]]) -> list[float]:
-    """From 0 to 1 or, of a measure that goes beyond, to a round number above all that is drawn."""
+    """From 0 to 1, or to a round number above everything drawn if the measure goes beyond 1."""
     drawn = [row[name] for row in rows for name in ("mean", "low", "high")]
     drawn += [bound for row in rows for bound in row["bounds"] or ()]
     bounds = [x for x in drawn if x is not None]
@@ -195,7 +195,7 @@ def _oracle(name: str, rows: Mapping[str, ScoreRow]) -> dict[str, Any] | None:
 
 
 def _beside(source: Source, measure: str) -> list[str]:
-    """The official measures of its own program, then of the others."""
+    """The official measures of the same task, then of the other tasks."""
     own = [program for program in programs() if measure.partition("@")[0] in program.shown]
     others = [program for program in programs() if program not in own]
     official = [name for one in (*own, *others) for name in one.shown[: one.n_official]]
@@ -205,7 +205,7 @@ def _beside(source: Source, measure: str) -> list[str]:
 
 
 def _more(source: Source, measure: str) -> list[str]:
-    """The other measures that its program shows."""
+    """The other measures that the same task shows."""
     shown = next((p.shown for p in programs() if measure.partition("@")[0] in p.shown), ())
     named = [m for name in shown for m in source.measures if m.partition("@")[0] == name]
     return [m for m in named if m not in (measure, LENGTH, *_beside(source, measure))][:_MORE]
@@ -217,8 +217,8 @@ _COUNTS = ("wins", "ties", "losses")
 
 
 def make_pairs(source: Source) -> Mapping[str, Any] | None:
-    """By measure its runs, best first, and of each pair (first with second, with third, ...)
-    a list for each figure; `is_significant` as text, 1, 0 or ? a pair; `test` says by which."""
+    """By measure: its runs, best first, and a list of values over pairs (first with second, first
+    with third, ...) for each figure. `is_significant` is text, 1, 0 or ? a pair, by `test`."""
     if len(source.runs) < 2:
         return None
     tested = [measure for measure in source.measures if source.is_tested(measure)]
@@ -245,12 +245,12 @@ def _short(value: float | None) -> float | None:
 
 
 def make_length(source: Source) -> Mapping[str, Any] | None:
-    """By measure a point a run, the runs that no other beats in both, and the rank correlation."""
+    """By measure: one point a run, the runs that no other beats in both, the rank correlation."""
     if len(source.runs) < 2:
         return None
     if LENGTH not in source.measures:
         return {
-            "missing": "How long the answers are stands with the nuggets, which were not judged.",
+            "missing": "Lengths of answers come from the nuggets task, which was not run.",
             "command": "judge run nuggets",
         }
     words = {row["run_id"]: row["mean"] for row in source.compare(LENGTH)["runs"]}
@@ -259,7 +259,7 @@ def make_length(source: Source) -> Mapping[str, Any] | None:
 
 
 def make_topics(source: Source) -> Mapping[str, Any] | None:
-    """The cells are in the page's head (packing.py); here what is known of topics beside them.
+    """What is known about topics; their scores are in the page's head (packing.py).
 
     `questions`: by topic. `unjudged`: by measure and topic the judgements that are missing.
     """

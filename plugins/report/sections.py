@@ -21,11 +21,11 @@ class Section:
 
     Attributes:
         script: the JavaScript module that draws it; the name of the file is its name in links.
-        title: in the navigation, and above it.
-        data: what the script draws, as JSON; with `missing` (and `command`) in it where there is
-            nothing to draw: what is not there, and what would make it. None: the section means
-            nothing for these results and is left out. With `count` the navigation shows a number.
-        after: the id of the section that it follows, of one of another package; "": the last.
+        title: in the navigation, and above the section.
+        data: what the script draws, as JSON. If there is nothing to draw, it has `missing`, which
+            says what is missing, and `command`, which creates it. None: the section does not apply
+            to these results and is left out. With `count`, the navigation shows a number.
+        after: for a section of another package, the id of the section before it; "": it is last.
     """
 
     script: Path
@@ -64,9 +64,9 @@ _OWN = [
 
 
 def sections() -> list[Section]:
-    """All sections in their order, those of other packages where they want to stand.
+    """All sections in order, with the sections of other packages at their places.
 
-    Raises: ImportError, AttributeError for one of another package that cannot be loaded.
+    Raises: ImportError, AttributeError if a section of another package cannot be loaded.
     """
     every = list(_OWN)
     for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):

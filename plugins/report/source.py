@@ -31,7 +31,7 @@ _FEW = 200_000
 
 
 class Sides(NamedTuple):
-    """Two judges of the same items, `one` people or another judge, compared by `compare_judges`."""
+    """Two judges of the same items, compared by `compare_judges`; `one` is people or a judge."""
 
     one: Path
     other: Path
@@ -43,7 +43,7 @@ class Source:
 
     Attributes:
         paths: of the folders. problems: of the reading.
-        labels: files of people's labels, of one kind each.
+        labels: files of people's labels, one kind each.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Source:
         labels: Sequence[Path] = (),
         named: Sequence[Path] = (),
     ) -> None:
-        """As attributes; `named`: the folders as a reader knows them, where `paths` are others,
-        such as those that hold what is known of stopped runs.
+        """Args as the attributes; `named`: the folders as the user gave them, if `paths` differ,
+        such as the folders made for stopped runs.
 
-        Raises: InputError if a folder is given twice: its runs would stand against themselves.
+        Raises: InputError if a folder is given twice: its runs would be compared with themselves.
         """
         self.paths = list(paths)
         self._named = dict(zip(paths, named or paths, strict=True))
         for path, n in Counter(path.resolve() for path in (named or paths)).items():
             if n > 1:
-                raise InputError(f"{path}: given {n} times; name each folder of results once")
+                raise InputError(f"{path}: given {n} times; give each results folder once")
         self.problems = problems
         self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}
@@ -71,12 +71,12 @@ class Source:
 
     @cached_property
     def results(self) -> list[Result]:
-        """The folders. Raises: InputError if one is none."""
+        """The results. Raises: InputError if a path is not a results folder."""
         return [Result(path) for path in self.paths]
 
     @cached_property
     def scores(self) -> TopicScores:
-        """Scores by topic of all runs; of one name in two folders as `run@folder`."""
+        """Scores by topic of all runs; a run whose name is in two folders is `run@folder`."""
         note_other_instruments(self.paths, self.problems)
         return merge_sources(self.paths, self._by_folder)
 
@@ -86,12 +86,12 @@ class Source:
 
     @cached_property
     def names(self) -> list[dict[str, str]]:
-        """By folder, what its runs are called here."""
+        """By folder, the names of its runs on the page."""
         return run_names(self.paths, self._by_folder)
 
     @cached_property
     def measures(self) -> list[str]:
-        """Their measures, those that leaderboards are compared by first."""
+        """The measures, leaderboard measures first."""
         first = [name for name in PRIMARY if name in self.scores.values]
         return [*first, *(name for name in self.scores.values if name not in first)]
 
@@ -102,20 +102,20 @@ class Source:
 
     @cached_property
     def topics(self) -> list[str]:
-        """The topics that any measure is over."""
+        """The topics of all measures."""
         return list(dict.fromkeys(t for topics in self.scores.topics.values() for t in topics))
 
     def is_tested(self, measure: str) -> bool:
-        """Whether all pairs of runs are tested by it: those that matter most, or all of a few."""
+        """Whether pairs of runs are tested by a measure: a main measure, or any if runs are few."""
         n, n_topics = len(self.runs), len(self.topics)
         is_cheap = n * (n - 1) // 2 * n_topics * len(self.measures) <= _FEW
         return n > 1 and measure != LENGTH and (is_cheap or measure in (*PRIMARY, self.measures[0]))
 
     @cached_property
     def sides(self) -> list[Sides]:
-        """What labels the same items: people and each folder; without people two folders.
+        """Pairs of label sources for the same items: people and each folder, or two folders.
 
-        Raises: InputError if there are labels, and none of them is about anything judged.
+        Raises: InputError if there are labels and they match no judged item.
         """
         pairs: list[tuple[Path, Path, str | None]]
         if self.labels:
@@ -137,15 +137,15 @@ class Source:
         return compared
 
     def name_path(self, path: Path) -> Path:
-        """What the page calls a folder, or a file, which keeps its name."""
+        """The name of a folder on the page; a file keeps its name."""
         return self._named.get(path, path)
 
     def name_run(self, folder: Path, run_id: str) -> str:
-        """The name under which `runs` has a run of this folder."""
+        """The name in `runs` of a run of this folder."""
         return self.names[self.paths.index(folder)].get(run_id, run_id)
 
     def compare(self, measure: str) -> dict[str, Any]:
-        """What `judge compare` prints of runs by this measure: `runs`, and `pairs` if tested."""
+        """What `judge compare` prints by this measure: `runs`, and `pairs` if tested."""
         if measure not in self._compared:
             is_tested = self.is_tested(measure)
             self._compared[measure] = compare_scores(self.scores, measure, is_tested=is_tested)
@@ -153,7 +153,7 @@ class Source:
 
     @cached_property
     def corrected(self) -> list[CorrectedScore]:
-        """What people's labels make of the scores, as `judge score --labels` has it."""
+        """The scores corrected with people's labels, as by `judge score --labels`."""
         of_runs: list[CorrectedScore] = []
         of_folders = zip(self.paths, self.names, strict=True) if self.labels else ()
         for (path, names), labels in product(of_folders, self.labels):
@@ -168,5 +168,5 @@ class Source:
 
     @property
     def not_corrected(self) -> str | None:
-        """Why people's labels do not correct the scores of a folder; None: they do, or are none."""
+        """Why people's labels do not correct the scores of a folder; None if they do."""
         return self._not_corrected if self.corrected or self.labels else None

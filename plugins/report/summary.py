@@ -47,7 +47,7 @@ _REASONS = {
 
 
 class Note(NamedTuple):
-    """A sentence; `section` of the page shows more, where `link` leads."""
+    """A sentence; its `link` leads to a `section` of the page that shows more."""
 
     text: str
     section: str = ""
@@ -60,15 +60,18 @@ class Note(NamedTuple):
 
 
 def note_word_overlap(source: Source) -> Iterator[Note]:
-    """That no model judged, where none did."""
+    """A warning if no model judged."""
     names = {name for result in source.results for name in result.manifest.get("answered_by", ())}
     if names == {"lexical"}:
-        text = "Word overlap, no model read the answers: good for trying out, not for conclusions."
+        text = (
+            "The judges compared words; no model read the answers. Good for trying nuggetjudge "
+            "out, not for conclusions."
+        )
         yield Note(text, "method", "how it was judged", is_warning=True)
 
 
 def note_judges(source: Source) -> Iterator[Note]:
-    """What speaks against a judge: it knows the systems, says one thing always, or is another."""
+    """Warnings about judges: related to a system, constant, or different between folders."""
     for result in source.results:
         name = _folder_prefix(source, result.folder)
         for note in dependence_notes(result.manifest):
@@ -88,20 +91,20 @@ def note_judges(source: Source) -> Iterator[Note]:
 
 
 def note_stops(source: Source) -> Iterator[Note]:
-    """Runs of judges that ended early."""
+    """Judging that stopped early."""
     for result in source.results:
         name = _folder_prefix(source, result.folder)
         if reached := result.manifest["limit_reached"]:
-            text = f"{name}The run stopped at {reached}: its results are partial."
+            text = f"{name}Judging stopped at {reached}, so the results are partial."
         elif result.manifest.get("partial"):
-            text = f"{name}The run was stopped before its end: its results are partial."
+            text = f"{name}Judging was stopped before its end, so the results are partial."
         else:
             continue
-        yield Note(text, "unjudged", "what was not judged", is_warning=True)
+        yield Note(text, "unjudged", "failed judgements", is_warning=True)
 
 
 def note_missing(source: Source) -> Iterator[Note]:
-    """By stage how many judgements are missing, and why; then which stages are complete."""
+    """How many judgements are missing by stage, and why; then the complete stages."""
     n_judged, n_missing = _by_stage(source, "judged"), _by_stage(source, "unjudged")
     missing = {stage: n for stage, n in n_missing.items() if n}
     if not missing:
@@ -115,11 +118,11 @@ def note_missing(source: Source) -> Iterator[Note]:
     text = f"{', '.join(shares)}{': ' if whys else ''}{', '.join(whys)}."
     if complete := [stage for stage, n in n_judged.items() if n and stage not in missing]:
         text += f" Complete: {', '.join(complete)}."
-    yield Note(text, "unjudged", "what is missing")
+    yield Note(text, "unjudged", "failed judgements")
 
 
 def note_bounds(source: Source) -> Iterator[Note]:
-    """How many runs what is missing could move."""
+    """How many runs the missing judgements could move."""
     if widened := find_widened_runs(source):
         of = f"{len(widened):,} of {count(len(source.runs), 'run')}"
         yield Note(
@@ -137,7 +140,7 @@ def _by_stage(source: Source, name: str) -> dict[str, int]:
 
 
 def find_widened_runs(source: Source) -> set[str]:
-    """Runs of which judgements are missing in some measure."""
+    """Runs with missing judgements in some measure."""
     return {
         run
         for measure in source.measures
@@ -148,9 +151,9 @@ def find_widened_runs(source: Source) -> set[str]:
 
 
 def find_unanswered_runs(source: Source) -> list[tuple[str, int, int]]:
-    """Runs that did not answer every topic: how many they answered of how many, fewest first.
+    """Runs that did not answer every topic, as (run, n answered, n topics), fewest first.
 
-    By the measure that shows most of what is missing.
+    The counts are of the measure with the most unanswered topics.
     """
     fewer: dict[str, tuple[int, int]] = {}
     for measure in source.measures:
@@ -175,15 +178,13 @@ def note_unanswered(source: Source) -> Iterator[Note]:
 
 
 def note_changes(source: Source) -> Iterator[Note]:
-    """Files that were judged and are another, or nowhere, by now."""
+    """Judged files that have changed or are missing."""
     states = [one for result in source.results for one in input_states(result)]
     changed, gone = ([name for name, _, now in states if now == of] for of in (CHANGED, GONE))
-    files = (
-        "{} of the files that were judged {}: {}{}. The scores still hold; texts may be missing."
-    )
+    files = "{} of the judged files {}: {}{}. The scores still hold; texts may be missing."
     for names, one, several in (
         (changed, "has changed since", "have changed since"),
-        (gone, "is not where it was", "are not where they were"),
+        (gone, "is missing", "are missing"),
     ):
         if names:
             verb = one if len(names) == 1 else several
@@ -202,7 +203,7 @@ NO_SCORE = "No run has a score yet"
 
 
 def state_result(source: Source) -> str:
-    """Which run scores highest by the first measure; of folders with the same runs, in each."""
+    """Which run scores highest by the first measure; in each folder if they have the same runs."""
     measure = main_measure(source)
     ranked = rank_runs(source, measure)
     if not ranked:
@@ -225,7 +226,7 @@ def state_result(source: Source) -> str:
 
 
 def state_group(source: Source) -> str:
-    """Which runs are not significantly worse than the first, and how many are."""
+    """Which runs are not significantly worse than the first run, and how many runs are."""
     measure = main_measure(source)
     group = find_leaders(source, measure)
     if not (phrase := write_group_phrase(group, measure, "worse")):
@@ -241,8 +242,8 @@ def state_group(source: Source) -> str:
 def _rank_by_folder(
     source: Source, ranked: Sequence[tuple[str, float]]
 ) -> list[dict[str, float]] | None:
-    """Of folders that hold the same runs, such as those of two judges, each with its runs by their
-    own names, best first; None: they hold different runs, or one has no scores."""
+    """The runs of each folder by their own names, best first, if all folders have the same runs,
+    such as the folders of two judges; None if the runs differ or a folder has no scores."""
     by_folder = []
     for names in source.names:
         own_names = {shown: run for run, shown in names.items() if shown in source.runs}
@@ -292,7 +293,7 @@ def _number(measure: str, value: float) -> str:
 
 
 def _share(measure: str, value: float = 0.0) -> str | None:
-    """A share in percent, never 0% or 100% of what is more or less; None: not one in words."""
+    """A share in percent, 0% and 100% only if exact; None if the measure has no sentence."""
     if not meaning(measure).says:
         return None
     text = f"{value:.0%}"
@@ -308,7 +309,7 @@ def _short(run: str) -> str:
 
 
 def find_program(measure: str) -> str:
-    """Name of the program that shows a measure; "" for those of others."""
+    """Name of the task that shows a measure; "" if no task does."""
     name = _base(measure)
     if name in ("nDCG", "P(rel=2)", "AP(rel=2)"):
         return "relevance"
@@ -319,8 +320,8 @@ NOT_KNOWN, NOTHING = "Not known", "Nothing"
 
 
 def make_boxes(source: Source) -> list[Mapping[str, Any]]:
-    """Each box has `question`, `section`, `verdict`, `is_warning`, `lines` that are always shown
-    and `notes` that open, see `Note`, and a `command` that makes known what is not."""
+    """Each box has `question`, `section`, `verdict`, `is_warning`, `lines` that are always shown,
+    `notes` that open (see `Note`), and a `command` that answers an open question."""
     return [_order(source), _trust(source), _missing(source)]
 
 
@@ -328,14 +329,15 @@ def _order(source: Source) -> Mapping[str, Any]:
     measure = main_measure(source)
     lines = []
     if len(source.runs) < 2:
-        verdict, lines = "One run", [Note("There is no order to test.")]
+        verdict, lines = "One run", [Note("A single run has no order to test.")]
     else:
         verdict, line = _verdict_on_order(source, measure)
         lines.append(line)
     n_topics = len(source.scores.topics[measure])
     if n_topics < FEW_SCORED_TOPICS:
-        few = f"{n_topics:,} topics are few: read" if n_topics != 1 else "1 topic is few: read"
-        lines.append(Note(f"{few} the {LEVEL:.0%} intervals as a rough guide.", is_warning=True))
+        few = f"There {'is' if n_topics == 1 else 'are'} only {count(n_topics, 'topic')}"
+        text = f"{few}: take the {LEVEL:.0%} intervals as a rough guide."
+        lines.append(Note(text, is_warning=True))
     is_warning = verdict in (ORDER_WORDS[-1], NOT_KNOWN)
     return _box("Is the order sure?", verdict, "pairs", lines, [], is_warning=is_warning)
 
@@ -345,7 +347,7 @@ def _verdict_on_order(source: Source, measure: str) -> tuple[str, Note]:
     tested = [pair for pair in compared["pairs"] if pair["is_significant"] is not None]
     if not tested:
         why = "no two runs share a judged topic" if compared["pairs"] else "pairs were not tested"
-        return NOT_KNOWN, Note(f"By {measure} {why}.")
+        return NOT_KNOWN, Note(f"By {measure}, {why}.")
     pairs = compared["pairs"]
     differing = [bool(pair["is_significant"]) for pair in pairs]
     neighbours = [bool(p["is_significant"]) for p in pairs if p.get("are_neighbours", True)]
@@ -365,7 +367,7 @@ def _trust(source: Source) -> Mapping[str, Any]:
     warnings, notes = _take_warning([*note_judges(source)])
     lines += warnings
     if not source.labels:
-        lines.append(Note("No labels of people were given. To label a sample, then report again:"))
+        lines.append(Note("There are no labels from people. Label a sample, then report again:"))
         folders = [source.name_path(path) for path in source.paths]
         shell = "\n".join(
             (
@@ -401,7 +403,7 @@ def _take_warning(notes: Sequence[Note]) -> tuple[list[Note], list[Note]]:
 
 
 class _Rated(NamedTuple):
-    """How far a judge agrees with a file of labels."""
+    """How well a judge agrees with a file of labels."""
 
     kind: str
     name: str
@@ -442,7 +444,7 @@ def _missing(source: Source) -> Mapping[str, Any]:
     verdict = f"{n_missing:,} of {count(total, 'judgement')}" if n_missing else NOTHING
     lines = [*note_stops(source), *note_missing(source)]
     if not n_missing:
-        lines.append(Note(f"All {count(total, 'judgement')} are there."))
+        lines.append(Note(f"All {count(total, 'judgement')} succeeded."))
     if fewer := find_unanswered_runs(source):
         left = "1 run left topics" if len(fewer) == 1 else f"{len(fewer):,} runs left topics"
         lines.append(Note(f"{left} unanswered (scored 0)."))
@@ -473,7 +475,7 @@ def _box(
 
 
 def make_summary(source: Source) -> Mapping[str, Any]:
-    """`title`, of the page too; `group`; `about` the data; `boxes`."""
+    """`title` (also of the page), `group`, `about` the data, `boxes`."""
     return {
         "title": state_result(source),
         "group": state_group(source),
@@ -484,7 +486,7 @@ def make_summary(source: Source) -> Mapping[str, Any]:
 
 
 def _describe(source: Source) -> str:
-    """How much was judged, and by which model."""
+    """What was judged, by which model, at what cost."""
     manifests = [result.manifest for result in source.results]
     parts = [count(len(source.topics), "topic"), count(len(source.runs), "run")]
     if n := sum(one["data"].get("answers", 0) for one in manifests):

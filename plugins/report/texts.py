@@ -1,4 +1,4 @@
-"""Texts of answers with what was judged of them: by topic, packed, opened when they are wanted."""
+"""Texts of answers with their judgements: packed by topic, opened on demand."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .packing import json_text
 from .source import Source
 
 Span = tuple[int, int, int]  # sentence, start, end in code points
-OF_ANSWER = ("answer", "response", "context", "report")  # the names that judges have for it
+OF_ANSWER = ("answer", "response", "context", "report")  # the names that judges use for an answer
 OF_PASSAGE = ("passage",)
 
 
 def in_answer(evidence: Evidence, sentences: Sequence[str], at: int | None = None) -> list[Span]:
-    """The parts of sentences that are quoted; [] where the words are not found there.
+    """The quoted parts of sentences; [] if the quote is not in them.
 
     Args:
-        evidence: with the offsets of the words in the whole text, sentences joined by spaces, or
-            in one sentence; where that is of another text, they are searched for.
+        evidence: the quote with its offsets in the whole text (sentences joined by spaces) or in
+            one sentence; if the offsets are of another text, the quote is searched for.
         at: the sentence that the judgement is about.
     """
     if evidence.is_quoted is False:
@@ -53,7 +53,7 @@ def in_answer(evidence: Evidence, sentences: Sequence[str], at: int | None = Non
 
 
 def in_text(evidence: Evidence, text: str) -> tuple[int, int] | None:
-    """Start and end of the words in a text, in code points; None: they are not in it."""
+    """Start and end of the quote in a text, in code points; None if it is not in the text."""
     if evidence.is_quoted is False:
         return None
     if evidence.start is not None and evidence.end is not None and evidence.stands_in(text):
@@ -70,7 +70,7 @@ class TopicTexts:
     """The answers of one folder to one topic, packed: base64 of gzipped JSON.
 
     Attributes:
-        how: what it has: all texts, or the sentences alone that judgements are about.
+        how: all texts, or only the sentences with judgements.
     """
 
     topic: str
@@ -84,10 +84,9 @@ class Wanted:
     """Which texts of answers a report has.
 
     Attributes:
-        how: at most this much of them.
-        max_mb: megabytes for them, packed. A topic gets an equal part of what the
-            ones before it left; if that is not enough, its texts are cut to their evidence, then
-            left out.
+        how: include at most this much.
+        max_mb: megabytes for packed texts. Each topic gets an equal part of the room that is
+            left. If that is not enough, its texts are cut to their evidence, then left out.
     """
 
     how: HowMuch = "all"
@@ -96,10 +95,10 @@ class Wanted:
 
 @dataclass
 class CutTexts:
-    """How many answers have less than their whole text on the page.
+    """How many answers lack part of their text on the page.
 
     Attributes:
-        is_short: whether there was no room for what was wanted.
+        is_short: whether there was not enough room.
     """
 
     n_answers: int = 0
@@ -107,21 +106,21 @@ class CutTexts:
     by_how: Counter[HowMuch] = field(default_factory=Counter)
 
     def count(self, how: HowMuch, n_answers: int, wanted: HowMuch) -> None:
-        """Count answers of which the page has this much."""
+        """Count answers with this much text on the page."""
         self.n_answers += n_answers
         self.is_short |= how != wanted
         if how != "all":
             self.by_how[how] += n_answers
 
     def as_json(self) -> dict[str, int]:
-        """For the page: `answers`, of which `evidence` are cut to it and `none` have no text."""
+        """For the page: `answers`, `evidence` (cut to their evidence), `none` (without text)."""
         return {"answers": self.n_answers} | {str(how): n for how, n in self.by_how.items()}
 
     def __str__(self) -> str:
         cut, none = self.by_how["evidence"], self.by_how["none"]
         parts = [f"{cut:,} are cut to their evidence"] if cut else []
         parts += [f"{none:,} are left out"] if none else []
-        return f"texts of {count(self.n_answers, 'answer')}: {', '.join(parts) or 'all are there'}"
+        return f"texts of {count(self.n_answers, 'answer')}: {', '.join(parts) or 'all complete'}"
 
 
 def pack_texts(source: Source, wanted: Wanted, cut: CutTexts) -> Iterator[TopicTexts]:
@@ -172,7 +171,7 @@ def pack_text(text: str) -> str:
 def topic_json(
     answers: Sequence[AnswerView], name_of: Callable[[str], str], *, is_whole: bool
 ) -> dict[str, Any]:
-    """What `answer.js` draws of the answers to a topic; what several of them share stands once."""
+    """The answers to a topic as `answer.js` draws them; shared texts are stored once."""
     items: dict[str, list[Any]] = {}
     passages: dict[str, list[str]] = {}
     by_run = {}
@@ -206,7 +205,7 @@ def _pack_judgement(
     passages: dict[str, list[str]],
     is_whole: bool,
 ) -> dict[str, Any]:
-    """One judgement; an empty field is left out."""
+    """One judgement without its empty fields."""
     program = "claims" if one.unit == "claim" else one.program
     if one.sentence is None and one.text:
         weight = [] if one.weight is None else [one.weight]
@@ -231,7 +230,7 @@ def _pack_judgement(
 
 
 def _quote_json(evidence: Any, one: Judged, texts: Sequence[str]) -> list[Any]:
-    """[of, quote, its parts of sentences, its offsets in the passage, is_quoted]."""
+    """[of, quote, parts of sentences, offsets in the passage, is_quoted]."""
     in_passage = None
     if evidence.of in OF_PASSAGE and one.passage is not None:
         in_passage = in_text(evidence, one.passage)

@@ -1,4 +1,4 @@
-"""Sections about trust: people and judge, disagreements, what is unjudged, agents."""
+"""Sections about trust: people and judge, disagreements, failed judgements, agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...records.traces import TRACE, ItemTrace, read_folder_traces
 from .packing import MAX_BYTES, Column, Texts
 from .source import Sides, Source
 
-# What is shown of the figures of `agree`, in this order, as it prints them.
+# The agreement measures on the page, in this order, with the names that `judge agree` prints.
 _FIGURES = (
     ("accuracy", "share of equal labels"),
     ("macro_f1", "macro F1"),
@@ -42,23 +42,24 @@ _CONDITIONS = {
     "from_scratch": "from scratch",
     "post_edit": "with the judge's label shown",
     "post_edited": "with the judge's label shown",
-    "": "under no named condition",
+    "": "without a named condition",
 }
 
 
 def make_people(source: Source) -> Mapping[str, Any]:
-    """The labels of people for the same items, by file of labels and folder."""
+    """Labels from people for the same items, by file of labels and folder."""
     if not source.labels:
-        return without_labels(source, "No labels of people were given, so nothing here says how")
+        return without_labels(source, "There are no labels from people")
     return {"sides": [_agreement(source, sides) for sides in source.sides]}
 
 
 def without_labels(source: Source, what: str) -> dict[str, Any]:
-    """What stands instead of a section that needs labels of people."""
+    """The text in place of a section that needs labels from people."""
     folders = [source.name_path(path) for path in source.paths]
     return {
-        "missing": f"{what} far this judge can be trusted. The first command makes a sheet of "
-        "items to label, half of them at random; the second shows what was labelled.",
+        "missing": f"{what}, so it is unknown how well you can trust this judge. The first command "
+        "writes a sheet of items to label, half of them drawn at random. The second command adds "
+        "the labels to this page.",
         "command": command("judge", "next", folders[0], "--n", "100", "--out", "sheet.csv")
         + "\n"
         + command("judge", "report", *folders, "--labels", "sheet.csv"),
@@ -107,7 +108,7 @@ def _agreement(source: Source, sides: Sides) -> dict[str, Any]:
 
 
 def warn_of_pooling(source: Source, sides: Sides) -> str:
-    """What to beware of where a file has labels of several conditions; "" where it has not."""
+    """A warning if a file has labels of several conditions, otherwise ""."""
     counts = sides.comparison["conditions"]
     if len(counts) < 2:
         return ""
@@ -116,14 +117,14 @@ def warn_of_pooling(source: Source, sides: Sides) -> str:
     one = next(name for name in sorted(counts) if name)
     shown = command("judge", "agree", labels, folder, "--where", f"condition={one}")
     return (
-        f"{sides.one.name} pools labels of {len(counts)} conditions: {each}. People agree more "
-        "often with a label that they see, so these figures hold for neither condition. "
+        f"{sides.one.name} mixes labels of {len(counts)} conditions: {each}. People agree more "
+        "often with a label that they see, so these figures describe neither condition. "
         f"For one condition: {shown}"
     )
 
 
 def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
-    """Figures by the names of `_FIGURES`, each with its interval."""
+    """Agreement measures by the names in `_FIGURES`, each with its interval."""
     flat = dict(intervals)
     for name in ("cohen_kappa", "pairwise_kappa", "alpha"):
         flat |= flat.pop(name, {})
@@ -143,17 +144,17 @@ def _annotators(annotators: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# What a side gave beside its label; `annotations` as one text.
+# What a side gave next to its label; `annotations` as one text.
 _REASONS = ("rationale", "other_rationale", "quote", "other_quote", "votes", "other_votes")
-# Short texts first: where not all fit, the answers themselves are left to their own section.
+# Short texts first: if not all fit, only the section on answers has the answers.
 _TEXTS = ("nugget", "key_point", "sentence", "question", *_REASONS, "title")
 _KEYS = ("topic_id", "run_id")
 
 
 def make_disagreements(source: Source) -> Mapping[str, Any]:
-    """Each item with two labels, largest difference first, by comparison."""
+    """By comparison, the items with two different labels, largest difference first."""
     if not source.sides:
-        return without_labels(source, "Nobody else labelled these items, so nothing here says how")
+        return without_labels(source, "There is no second set of labels for these items")
     compared = [_compare(source, sides) for sides in source.sides]
     return {"count": sum(one["n"] for one in compared), "compared": compared}
 
@@ -212,13 +213,13 @@ def _compare(source: Source, sides: Sides) -> dict[str, Any]:
 
 
 def _key_names(flips: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The ids of a row: what stands before its label."""
+    """The ids of a row: the columns before its label."""
     names = list(flips[0]) if flips else []
     return names[: names.index("label")] if names else []
 
 
 def _inputs(row: Mapping[str, Any], keys: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Texts of judged items, which have any names: what else is text."""
+    """The other texts of a judged item; they may have any names."""
     others = {*keys, *names, "label", "other_label", "raw", "other_raw"}
     return [name for name, value in row.items() if name not in others and isinstance(value, str)]
 
@@ -289,9 +290,9 @@ def _problems(source: Source) -> list[dict[str, Any]]:
 
 
 def _bounds(source: Source) -> dict[str, Any]:
-    """What the missing judgements could make of the means: the runs they could move most.
+    """The runs whose means the missing judgements could move most.
 
-    Of each run its measure, of those a leaderboard shows, with the widest bounds.
+    Each run has the measure with its widest bounds, among the measures of leaderboards.
     """
     widest: dict[str, dict[str, Any]] = {}
     for measure in source.measures:
@@ -313,7 +314,7 @@ def _bounds(source: Source) -> dict[str, Any]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file; none where there is none, as in older folders."""
+    """The rows of a file; none if the file is missing, such as in older folders."""
     if path.is_file():
         problems = Problems()
         for _, row in json_lines(path, problems):
@@ -326,7 +327,7 @@ _SHORT = ("stage", "outcome", "reason", "topic", "run", "item", "steps", "replie
 
 
 def make_agents(source: Source) -> Mapping[str, Any] | None:
-    """None where no agent was at work."""
+    """The data of the section; None if no agent judged."""
     rows, packed = [], []
     for path in source.paths:
         if (path / TRACE).is_file():
@@ -371,7 +372,7 @@ def _row(source: Source, path: Path, trace: ItemTrace) -> dict[str, Any]:
 
 
 def _pack(trace: ItemTrace) -> str:
-    """Its steps, without the agent itself, as base64 of gzip of JSON."""
+    """The steps of an item, without the agent itself, as base64 of gzipped JSON."""
     steps = [{name: step[name] for name in _SHOWN if name in step} for step in trace.steps[1:]]
     return base64.b64encode(gzip.compress(orjson.dumps(steps), 6, mtime=0)).decode()
 
@@ -379,7 +380,7 @@ def _pack(trace: ItemTrace) -> str:
 def _choose_shown(
     rows: Sequence[Mapping[str, Any]], packed: Sequence[str], most: int = MAX_BYTES
 ) -> list[bool]:
-    """Which items' steps the page holds: those without an outcome first, as far as they fit."""
+    """Whether the page has the steps of each item: those without outcome first, while they fit."""
     fits, left = [False] * len(rows), most
     for i in sorted(range(len(rows)), key=lambda i: rows[i]["reason"] is None):
         if len(packed[i]) <= left:

@@ -73,7 +73,7 @@ def test_no_key_while_text_is_typed_nor_with_ctrl_nor_when_switched_off(opened, 
         it.page.keyboard.press("l")
     assert it.view == before
     it.page.keyboard.press("?")
-    it.page.get_by_label("keys are on").uncheck()
+    it.page.get_by_label("keyboard shortcuts are on").uncheck()
     it.page.keyboard.press("Escape")
     it.page.keyboard.press("g")
     it.page.keyboard.press("l")
@@ -116,7 +116,7 @@ def test_help_opens_once_and_gives_the_focus_back(opened, reports):
 def test_tab_goes_through_all_in_order_and_the_focus_can_be_seen(opened, reports):
     it = opened(reports("demo"))
     it.page.keyboard.press("Tab")
-    assert focused(it) == "To the results"
+    assert focused(it) == "Skip to the results"
     it.page.keyboard.press("Enter")
     assert focused(it) == "main"
     indices, unseen = [], []

@@ -88,7 +88,7 @@ def test_two_runs_are_compared_as_judge_compare_does(opened, reports, folders):
     assert ("significantly different" in text) == pair["is_significant"]
     won = pair["wins"] if sign > 0 else pair["losses"]
     assert f"Higher on {won} topic" in text
-    it.page.locator("#pairs button", has_text="Turn round").click()
+    it.page.locator("#pairs button", has_text="Swap").click()
     it.settled()
     assert f"Higher on {pair['wins'] + pair['losses'] - won} topic" in it.text("#pairs .lead")
 
@@ -131,6 +131,6 @@ def test_a_profile_says_what_judge_show_says(opened, reports, folders, run):
 
 def test_the_name_of_a_run_leads_to_its_profile(opened, reports):
     it = opened(reports("demo"), "leaderboard?run=miscited")
-    it.page.locator("#leaderboard a", has_text="where it loses").click()
+    it.page.locator("#leaderboard a", has_text="where it fails").click()
     it.settled()
     assert it.text("#profile h3") == "miscited"

@@ -8,9 +8,9 @@ const PAD = 7;
 
 /** A value on a line from `low` to `high` of `scale`.
  *
- * value: the dot. interval: [low, high] over topics, the whisker. bounds: [low, high], what the
- * missing judgements could change it to, the bracket. corrected: with labels, the diamond.
- * sequence: [low, high] that hold at every look while labels come, the band.
+ * value: the dot. interval: [low, high] over topics, the whisker. bounds: [low, high] with every missing
+ * judgement at its worst or best, the bracket. corrected: with people's labels, the diamond.
+ * sequence: [low, high] of a confidence sequence, valid at any time while labels arrive, the band.
  */
 export function range({ value, interval, bounds, corrected, sequence }, scale = [0, 1], width = 176) {
   const x = (v) => PAD + ((v - scale[0]) / (scale[1] - scale[0] || 1)) * (width - 2 * PAD);
@@ -21,7 +21,7 @@ export function range({ value, interval, bounds, corrected, sequence }, scale = 
   if (sequence) {
     const [low, high] = sequence.map((v) => x(Math.min(Math.max(v, scale[0]), scale[1])));
     parts.push(svg("rect", { class: "band", x: low, y: middle - 5, width: Math.max(high - low, 1), height: 10 }));
-    words.push(`at every look ${num(sequence[0])} to ${num(sequence[1])}`);
+    words.push(`confidence sequence ${num(sequence[0])} to ${num(sequence[1])}`);
   }
   if (interval) {
     parts.push(svg("line", { class: "whisker", x1: x(interval[0]), x2: x(interval[1]), y1: middle, y2: middle }));
@@ -31,7 +31,7 @@ export function range({ value, interval, bounds, corrected, sequence }, scale = 
     const [a, b] = [x(bounds[0]), x(bounds[1])];
     const d = `M${a + 4} 3h-4v${ROW_HEIGHT - 6}h4M${b - 4} 3h4v${ROW_HEIGHT - 6}h-4`;
     parts.push(svg("path", { class: "bracket", d }));
-    words.push(`unjudged could make it ${num(bounds[0])} to ${num(bounds[1])}`);
+    words.push(`bounds ${num(bounds[0])} to ${num(bounds[1])}`);
   }
   if (value !== null && value !== undefined) parts.push(svg("circle", { class: "dot", cx: x(value), cy: middle, r: 4 }));
   if (corrected !== null && corrected !== undefined) {
@@ -43,7 +43,7 @@ export function range({ value, interval, bounds, corrected, sequence }, scale = 
 
 const AXIS = 17; // height of the axis of strips
 
-/** The same on a scale as wide as its cell, with a line at each tick; see `axis`. */
+/** `range` on a scale as wide as its cell, with a line at each tick; see `axis`. */
 export function strip({ value, interval, bounds, corrected }, scale, height) {
   const x = (v) => `${(100 * (v - scale[0])) / (scale[1] - scale[0] || 1)}%`;
   const middle = height / 2;
@@ -53,7 +53,7 @@ export function strip({ value, interval, bounds, corrected }, scale, height) {
     const [a, b] = bounds.map(x);
     parts.push(svg("line", { class: "bracket", x1: a, x2: b, y1: middle + 5, y2: middle + 5 }),
       [a, b].map((end) => svg("line", { class: "bracket", x1: end, x2: end, y1: middle + 1, y2: middle + 5 })));
-    words.push(`unjudged could make it ${num(bounds[0])} to ${num(bounds[1])}`);
+    words.push(`bounds ${num(bounds[0])} to ${num(bounds[1])}`);
   }
   if (interval) {
     parts.push(svg("line", { class: "whisker", x1: x(interval[0]), x2: x(interval[1]), y1: middle, y2: middle }));
@@ -68,7 +68,7 @@ export function strip({ value, interval, bounds, corrected }, scale, height) {
   return svg("svg", { class: "interval", role: "img", "aria-label": words.join(", "), width: "100%", height, overflow: "visible" }, parts);
 }
 
-/** The numbers at the stepsOf of a scale. */
+/** The numbers at the ticks of a scale. */
 export function axis(scale) {
   const x = (v) => `${(100 * (v - scale[0])) / (scale[1] - scale[0] || 1)}%`;
   const digits = scale[1] > 20 ? 0 : Math.max(...ticks(scale).map((at) => String(at).split(".")[1]?.length ?? 0));
@@ -115,8 +115,8 @@ function ticks([low, high]) {
 
 /** Lines over 1, 2, 3 ...: `lines` are { name, values, isOwn }.
  *
- * id: names its files. y: [low, high]; xLabel, yLabel: of the axes; label: for who does not see it. Each line is named
- * at its end, as long as names have room: first the one that is chosen, then those that end highest.
+ * id: names its files. y: [low, high]; xLabel, yLabel: of the axes; label: for screen readers. Each line is named
+ * at its end while there is room: first the chosen line, then the lines that end highest.
  */
 export function curves({ id, lines, y, xLabel, yLabel, label }) {
   const last = Math.max(2, ...lines.map(({ values }) => values.length));
@@ -149,7 +149,7 @@ function ownLast(some) {
   return some.toSorted((a, b) => (a.isOwn ?? 0) - (b.isOwn ?? 0));
 }
 
-/** Names at their places; one that would lie over another, or beyond the edge, is left to the table. */
+/** Names at their places; a name that would overlap another or cross the edge appears only in the table. */
 function names(places) {
   const put = [];
   for (const one of ownLast(places).reverse().sort((a, b) => (b.isOwn ?? 0) - (a.isOwn ?? 0))) {

@@ -75,7 +75,7 @@ export function shown(text) {
     mark.className = "escape";
     const code = character.codePointAt(0).toString(16);
     mark.textContent = code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
-    mark.title = "a character that cannot be seen";
+    mark.title = "an invisible character";
     fragment.append(mark);
   }
   fragment.append(plain);
@@ -102,7 +102,7 @@ export function num(value, digits = 3, sign = false) {
   return (value < 0 && !isNull ? "−" : sign && !isNull ? "+" : "") + text;
 }
 
-/** As Python and the terminal round: halves to the even digit. */
+/** Rounds as Python does: halves to the even digit. */
 function rounded(value, digits) {
   const halves = value * 2 ** (digits + 1); // odd where the value lies between two numbers of so many digits
   if (halves % 2 !== 1) return value.toFixed(digits);
@@ -110,7 +110,7 @@ function rounded(value, digits) {
   return ((below + (below % 2)) / 10 ** digits).toFixed(digits);
 }
 
-/** A count with thousands apart; the plural of `noun`, if given, as English has it. */
+/** A count with separated thousands, and `noun` in the singular or plural. */
 export function count(n, noun = "", plural = `${noun}s`) {
   const text = n.toLocaleString("en-US");
   return noun ? `${text} ${n === 1 ? noun : plural}` : text;
@@ -147,7 +147,7 @@ export function sharedWords(text, other) {
   return [...text.matchAll(words)].filter(([word]) => known.has(word.toLowerCase())).map((match) => {
     point += [...text.slice(unit, match.index)].length;
     unit = match.index;
-    return { start: point, end: point + [...match[0]].length, class: "words", title: "shared words, not the judge's reason" };
+    return { start: point, end: point + [...match[0]].length, class: "words", title: "shared words; the judge did not quote them" };
   });
 }
 

@@ -11,7 +11,7 @@ export const KINDS = {
   claims: {
     title: "Claims", item: "claim", hit: "state a key point", labels: {
       yes: { glyph: "✓", tone: "f", word: "states a key point" },
-      no: { glyph: "✗", tone: "n", word: "states none" },
+      no: { glyph: "✗", tone: "n", word: "states no key point" },
     },
   },
   reports: { title: "Sub-questions in reports", item: "sub-question", hit: "answer it", first: "those that the fewest runs answer", labels: ratings() },
@@ -69,7 +69,7 @@ export function finder(of, label, key, options, chosen, none = "") {
     const option = options.find(([value]) => value === wanted)
       ?? options.find(([value, text]) => wanted && `${value} ${text}`.toLowerCase().includes(wanted.toLowerCase()));
     if (option || !wanted) go(of, { [key]: option ? option[0] : "" });
-    input.setCustomValidity(option || !wanted ? "" : `There is no ${label} like this.`);
+    input.setCustomValidity(option || !wanted ? "" : `No ${label} matches.`);
     input.reportValidity();
   } });
   return el("label", {}, label, input,
@@ -91,7 +91,7 @@ function listed(id, options) {
 export function worth(weight) {
   if (weight === undefined || weight === null) return null;
   const text = `${weight < 0 ? "−" : "+"}${Math.abs(weight)}`;
-  const title = weight < 0 ? "a penalty: what it takes off where it applies" : "what it adds where it is met";
+  const title = weight < 0 ? "penalty: subtracted if it applies" : "weight: added if it is met";
   return el("span", { class: weight < 0 ? "worth penalty" : "worth", title }, text);
 }
 

@@ -20,7 +20,7 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
   const body = el("div", { role: "rowgroup", class: "rows" });
   const grid = el("div", { role: "grid", class: "list", "aria-label": caption },
     el("div", { role: "rowgroup", class: "heads" }, head), body);
-  const empty = el("p", { class: "nothing", hidden: true }, "Nothing here is like that.");
+  const empty = el("p", { class: "nothing", hidden: true }, "No row matches.");
   const pages = el("p", { class: "pages", hidden: true });
   const root = el("div", {}, grid, empty, pages);
 

@@ -107,7 +107,7 @@ function replaceNodes(root, nodes) {
     else root.insertBefore(node instanceof Node ? node : document.createTextNode(node), next);
 }
 
-/** What a section draws; its error, where it cannot, so that the others stand. */
+/** The nodes of a section, or its error, so that the other sections are still drawn. */
 function drawn(module, view) {
   try {
     return module.draw(view);
@@ -117,7 +117,7 @@ function drawn(module, view) {
   }
 }
 
-/** What stands instead of a section that has nothing to draw. */
+/** The text in place of a section that has nothing to draw. */
 function nothing({ missing, command }) {
   return [el("p", { class: "nothing" }, missing), command ? el("pre", {}, el("code", {}, command)) : null].filter(Boolean);
 }
@@ -159,17 +159,17 @@ function bindAll(views, here) {
     field?.select();
     return Boolean(field);
   });
-  bind("?", "show the keys", help);
+  bind("?", "show the keyboard shortcuts", help);
 }
 
 function help() {
   const box = el("input", { type: "checkbox", checked: areOn(), onchange: () => turn(box.checked) });
-  const dialog = el("dialog", { "aria-label": "Keys" },
-    el("h2", {}, "Keys"),
+  const dialog = el("dialog", { "aria-label": "Keyboard shortcuts" },
+    el("h2", {}, "Keyboard shortcuts"),
     el("dl", { class: "keys" },
       bindings().map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)]),
-      [el("dt", {}, el("kbd", {}, "Esc")), el("dd", {}, "close this")]),
-    el("p", {}, el("label", {}, box, " keys are on")),
+      [el("dt", {}, el("kbd", {}, "Esc")), el("dd", {}, "close")]),
+    el("p", {}, el("label", {}, box, " keyboard shortcuts are on")),
     el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

@@ -38,7 +38,7 @@ export function counted(cells, run, topic) {
 
 /** Why there is no value, in words. */
 export function reasonText(why) {
-  return { [UNANSWERED]: "not answered", [UNJUDGED]: "not judged", [UNDEFINED]: "means nothing here" }[why] ?? "";
+  return { [UNANSWERED]: "not answered", [UNJUDGED]: "not judged", [UNDEFINED]: "not defined" }[why] ?? "";
 }
 
 /** Mean and standard deviation of numbers, null of none. */

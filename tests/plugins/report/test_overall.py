@@ -139,16 +139,16 @@ def test_who_judged_and_who_did_not_answer_come_first(demo):
         "2 of 6 pairs of runs differ significantly by V_strict (HSD, p < .05); "
         "no two neighbours do."
     )
-    assert few.startswith("5 topics are few")
-    assert lexical.startswith("Word overlap")
-    assert judged == "All 358 judgements are there."
+    assert few.startswith("There are only 5 topics")
+    assert lexical.startswith("The judges compared words")
+    assert judged == "All 358 judgements succeeded."
     assert unanswered == "1 run left topics unanswered (scored 0)."
     assert answered == "Topics answered: thin 4 of 5."
 
 
 def test_a_model_that_judged_all_of_it_is_not_warned_of(demo, tmp_path):
     named = edited(demo, tmp_path / "named", answered_by=["some-model"])
-    assert not any("Word overlap" in text for text in warned(of(named)))
+    assert not any("compared words" in text for text in warned(of(named)))
 
 
 def test_a_limit_and_what_did_not_arrive_are_warned_of(demo, tmp_path):
@@ -157,7 +157,7 @@ def test_a_limit_and_what_did_not_arrive_are_warned_of(demo, tmp_path):
         unjudged_by_reason={"budget": 2, "error": 1},
     )  # fmt: skip
     texts = warned(of(partial))
-    assert "The run stopped at max_calls 40: its results are partial." in texts
+    assert "Judging stopped at max_calls 40, so the results are partial." in texts
     why = "a limit was reached (2), no reply from the model (1)"
     assert f"3% of support: {why}. Complete: assignments." in texts  # 3 of 103
     assert not [text for text in texts if text.startswith("Missing judgements could change")]
@@ -178,8 +178,8 @@ def test_inputs_that_changed_or_went_are_warned_of_and_named(demo, tmp_path):
     )  # fmt: skip
     texts = warned(of(other))
     assert any(f"has changed since: {first}." in text for text in texts)
-    assert any(f"is not where it was: {tmp_path / 'gone'}." in text for text in texts)
-    assert not any("changed" in text or "where it was" in text for text in warned(of(demo)))
+    assert any(f"is missing: {tmp_path / 'gone'}." in text for text in texts)
+    assert not any("changed" in text or "is missing" in text for text in warned(of(demo)))
     states = [row["now"] for row in make_method(of(other))["folders"][0]["inputs"]]
     assert states == ["changed", "not there", "the same"]
 
@@ -354,7 +354,7 @@ def test_no_pair_that_differs_makes_it_not_sure(tmp_path):
     order = first["boxes"][0]
     assert (order["verdict"], order["is_warning"]) == ("No", True)
     assert [line["text"] for line in order["lines"] if line["is_warning"]] == [
-        "6 topics are few: read the 95% intervals as a rough guide."
+        "There are only 6 topics: take the 95% intervals as a rough guide."
     ]
 
 

@@ -332,11 +332,11 @@ def test_the_condition_of_labels_is_named_and_two_of_them_are_not_pooled_unsaid(
     both = of(demo, labels=[write_rows(tmp_path / "both.jsonl", rows)])
     (side,) = make_people(both)["sides"]
     counts = f"{len(rows) - 2} from scratch, 2 with the judge's label shown"
-    assert side["pooled"].startswith(f"both.jsonl pools labels of 2 conditions: {counts}.")
+    assert side["pooled"].startswith(f"both.jsonl mixes labels of 2 conditions: {counts}.")
     assert "--where condition=from_scratch" in side["pooled"]
     trust, plain_trust = make_boxes(both)[1], make_boxes(scratch)[1]
     assert {"text": side["pooled"], "is_warning": True} in trust["lines"]
-    assert not [one for one in plain_trust["lines"] if "pools labels" in one["text"]]
+    assert not [one for one in plain_trust["lines"] if "mixes labels" in one["text"]]
     (plain,) = make_people(of(demo, labels=[SUPPORT]))["sides"]
     assert (plain["given"], plain["pooled"]) == ("", "")
 

@@ -6,19 +6,19 @@ import { count, el, num } from "../el.js";
 import { table } from "../table.js";
 
 const ENDED = {
-  nothing_new: "nothing new was found", rounds: "the rounds were used up",
-  calls: "the calls were used up", most: "the list was full",
+  nothing_new: "nothing new was found", rounds: "the limit of rounds was reached",
+  calls: "the limit of calls was reached", most: "the list was full",
 };
 
-/** What is drawn of the searches. */
+/** The section on searches. */
 export function searches(id, rows) {
   const known = rows.filter(({ new: by }) => Array.isArray(by));
   const n = known.filter(({ stop }) => stop === "nothing_new").length;
   return [
     el("h3", {}, "Searches"),
     el("p", { class: "lead" },
-      `${count(n)} of ${count(known.length, "topic")} ended because nothing new was found. Where the last round still `
-        + `found some, facts are likely missing.`),
+      `${count(n)} of ${count(known.length, "search", "searches")} ended because nothing new was found. If the last round of a topic `
+        + `still found some, facts are likely missing.`),
     table({
       id: `${id}.searches`, of: id, caption: "Searches by topic", rows: known,
       columns: [
@@ -101,9 +101,9 @@ export function draw(view) {
   requestAnimationFrame(() => changed(view));
   return [
     el("p", { class: "lead" }, data.count
-      ? `Agents worked on ${count(data.count, "item")}; each ended as one of these, and a failure is no outcome. `
-        + `Choose an item to see its steps: what was asked, what came back, why it stopped.`
-      : "What agents found; their steps were not kept."),
+      ? `Agents judged ${count(data.count, "item")}. The tables count how they ended; a failure is not an outcome. `
+        + `Choose an item to see its steps: what the agent asked, what came back, and why it stopped.`
+      : "These are the findings of agents. Their steps were not stored."),
     data.evidence.runs.length ? evidence(id, data.evidence) : null,
     data.searches.length ? searches(id, data.searches) : null,
     data.count ? [el("h3", {}, "Item by item"), ends(id, data), view.browser.root] : null,
@@ -126,7 +126,7 @@ function ends(id, { ends: rows }) {
     columns: [
       { key: "outcome", label: "outcome", isText: true, value: (row) => row.outcome,
         cell: (row) => row.outcome.replaceAll("_", " ") },
-      ...(isReason ? [{ key: "reason", label: "why there is none", isText: true, value: (row) => row.reason,
+      ...(isReason ? [{ key: "reason", label: "why it failed", isText: true, value: (row) => row.reason,
         cell: (row) => row.reason?.replaceAll("_", " ") ?? "" }] : []),
       { key: "stage", label: "stage", isText: true, value: (row) => row.stage },
       { key: "n", label: "items", value: (row) => row.n, cell: (row) => linked(id, of(row), count(row.n)) },
@@ -137,10 +137,10 @@ function ends(id, { ends: rows }) {
 function evidence(id, { outcomes, runs }) {
   const given = outcomes.filter((name) => runs.some((row) => row.counts[name]));
   return [
-    el("h3", {}, "What was found for the sentences"),
+    el("h3", {}, "Evidence for the sentences"),
     el("p", { class: "lead" },
-      "Sentences by run. Not sought: the citation was fine, so nothing was looked for. Partly supported, "
-        + "contradicted, conflict and not found are what a reader should look at."),
+      "Sentences by run and outcome. Not sought: no search was needed, for example because the citation supports the sentence. "
+        + "Check the sentences that are partly supported, contradicted, in conflict or not found."),
     table({
       id: `${id}.evidence`, of: id, caption: "Sentences by run and outcome", rows: runs,
       columns: [
@@ -159,14 +159,14 @@ function items(id, data) {
   const number = (key, label) => ({ key, label, width: "72px", isNumber: true, cell: (row) => count(at(key, row)) });
   return browser({
     id, caption: "Items of agents", columns, n: data.count,
-    by: [["outcome", "Outcome"], ["reason", "Why none"], ["stage", "Stage"], ["topic", "Topic"], ["run", "Run"]],
+    by: [["outcome", "Outcome"], ["reason", "Why it failed"], ["stage", "Stage"], ["topic", "Topic"], ["run", "Run"]],
     searched: ["item", "outcome", "reason"],
     shows: [
       { key: "item", label: "item", width: "minmax(240px, 3fr)", cell: (row) => at("item", row) },
       { key: "outcome", label: "outcome", width: "minmax(140px, 1fr)",
         cell: (row) => String(at("outcome", row)).replaceAll("_", " ") },
       ...(columns.reason.values.some((value) => value !== null)
-        ? [{ key: "reason", label: "why none", width: "minmax(100px, 1fr)",
+        ? [{ key: "reason", label: "why it failed", width: "minmax(100px, 1fr)",
           cell: (row) => String(at("reason", row)).replaceAll("_", " ") }] : []),
       number("steps", "steps"), number("replies", "replies"), number("tokens", "tokens"),
     ],
@@ -180,8 +180,8 @@ function item(data, at, row) {
   const command = el("pre", {}, el("code", {}, `judge trace ${at("results", row)} ${name}`));
   if (data.steps[row] === null) {
     root.append(el("p", { class: "nothing" },
-      `The steps of ${count(data.n_left, "item")} are not in this page, which would be too large, and these are among `
-        + `them.`), command);
+      `To limit its size, this page leaves out the steps of ${count(data.n_left, "item")}, including this one. `
+        + `This command prints them:`), command);
     return root;
   }
   const box = el("div", {}, el("p", { class: "nothing" }, "Opening the steps …"));

@@ -37,9 +37,9 @@ async function opening(number) {
   return JSON.parse(await inflated(document.getElementById(`texts-${number}`).textContent));
 }
 
-const WORDS = { class: "words", title: "shared words, which is all that this judge compares" };
+const WORDS = { class: "words", title: "shared words: this judge compares nothing else" };
 
-/** How what was quoted is drawn: as words that are shared where its judge compares nothing else. */
+/** The class of a quote: shared words if its judge compares nothing else. */
 export function quoteClass({ byWords }, one) {
   return byWords.has(one.program) ? WORDS.class : "";
 }
@@ -59,13 +59,13 @@ export function notesOn(one, answer, kind = one.program) {
     one.reasoning ? el("p", {}, el("b", {}, "Judge: "), one.reasoning) : null,
     (one.evidence ?? []).map(quote),
     people.length ? el("ul", { class: "people" }, people) : null,
-    one.raw ? el("details", {}, el("summary", {}, "the reply as it came"), el("pre", {}, one.raw)) : null,
+    one.raw ? el("details", {}, el("summary", {}, "raw reply"), el("pre", {}, one.raw)) : null,
   ];
 }
 
 function quote([of, words, spans, offsets, isQuoted]) {
   const isFound = spans.length || offsets;
-  const why = isQuoted === false ? ` These words do not stand in the ${of || "text"}.` : isFound ? "" : ` Of the ${of || "text"}.`;
+  const why = isQuoted === false ? ` These words are not in the ${of || "text"}.` : isFound ? "" : ` From the ${of || "text"}.`;
   return el("p", { class: isQuoted === false ? "unfound" : null }, `“${words}”`, why ? el("small", {}, why) : null);
 }
 
@@ -74,7 +74,7 @@ export function passage(one, { passages, byWords }, sentence) {
   if (!one.docid) return null;
   const known = Object.hasOwn(passages, one.docid) ? passages[one.docid] : null;
   if (!known && one.unjudged) return null;
-  if (!known) return el("p", { class: "source" }, `${one.docid}: its text is not here.`);
+  if (!known) return el("p", { class: "source" }, `${one.docid}: this page does not have its text.`);
   const [title, text] = known;
   const quotes = (one.evidence ?? []).filter(([, , , offsets]) => offsets)
     .map(([, , , [start, end]]) => ({ start, end, ...(byWords.has(one.program) ? WORDS : { title: "quoted by the judge" }) }));
@@ -86,14 +86,14 @@ export function passage(one, { passages, byWords }, sentence) {
 /** The sentences; `item` is the chosen fact, `sentence` the chosen index. */
 export function reading(answer, item, sentence) {
   if (!answer.sentences.length)
-    return el("p", { class: "nothing" }, "The text of this answer is not here: its file has changed, or is not where it was.");
+    return el("p", { class: "nothing" }, "The text of this answer is missing: its file has changed or was moved.");
   const about = bySentence(answer, item);
   const rows = [];
   let cut = 0;
   answer.sentences.forEach(([text, citations], at) => {
     if (text === null) cut += 1;
     if (text === null && answer.sentences[at + 1]?.[0] === null) return;
-    if (text === null) rows.push(el("div", { class: "row" }, el("p", { class: "cut" }, `[${cut === 1 ? "a sentence is" : `${cut} sentences are`} left out]`)));
+    if (text === null) rows.push(el("div", { class: "row" }, el("p", { class: "cut" }, `[${count(cut, "sentence")} omitted]`)));
     else rows.push(row(answer, text, citations, at, about[at], item, sentence));
     if (text !== null || answer.sentences[at + 1]?.[0] !== null) cut = 0;
   });
@@ -136,9 +136,9 @@ function bySentence(answer, item) {
 export function plainText(answer, item, keys) {
   const about = bySentence(answer, item);
   if (!answer.sentences.some(([text]) => text !== null))
-    return el("p", { class: "nothing" }, "The text of this answer is not here: its file has changed, or is not where it was.");
+    return el("p", { class: "nothing" }, "The text of this answer is missing: its file has changed or was moved.");
   return el("div", { class: "read" }, answer.sentences.map(([text], at) => {
-    if (text === null) return at && answer.sentences[at - 1][0] === null ? null : el("p", { class: "cut" }, "[left out]");
+    if (text === null) return at && answer.sentences[at - 1][0] === null ? null : el("p", { class: "cut" }, "[omitted]");
     const some = item ? marks(answer, text, about[at], item) : about[at].marks.filter(({ key }) => keys.has(key));
     const labels = about[at].cited.filter(({ docid }) => docid !== undefined).map((one) => {
       const seen = look(one.program, one.label);
@@ -214,9 +214,9 @@ export function draw(view) {
     },
     (error) => root.replaceChildren(el("p", { class: "nothing" }, `The texts cannot be opened: ${error.message}`)),
   );
-  return [el("p", { class: "lead" }, "The text of a run, with the judgements beside each sentence. ",
+  return [el("p", { class: "lead" }, "The answer of a run, with the judgements next to each sentence. ",
     el("mark", {}, "Yellow"), ": words that the judge quoted. ", el("mark", { class: "words" }, "Dashed"),
-    ": shared words only, no judge's reason."), root];
+    ": words that both texts share; the judge did not quote them."), root];
 }
 
 /** See page.js. */
@@ -228,8 +228,8 @@ export function bound(view) {
     go(view.id, { run: next, item: "", sentence: "" });
     return true;
   };
-  bind("[", "the run before, of an answer", step(-1));
-  bind("]", "the next run, of an answer", step(1));
+  bind("[", "the previous run's answer", step(-1));
+  bind("]", "the next run's answer", step(1));
 }
 
 async function filled(view) {
@@ -255,7 +255,7 @@ async function filled(view) {
   return [
     controls, title, el("p", { class: "in-short" }, summary(answer, measure)),
     el("p", { class: "near-runs" }, near(-1, "‹ better run"), el("span", {}, `${at + 1} of ${order.length} by ${measure} on this topic`), near(1, "next run ›"),
-      has(head, "sides") && order.length > 1 ? el("a", { href: link("sides", { run, other: get("other") === run || !get("other") ? order[at === 0 ? 1 : 0] : get("other"), topic, item: "" }) }, "beside another answer") : null),
+      has(head, "sides") && order.length > 1 ? el("a", { href: link("sides", { run, other: get("other") === run || !get("other") ? order[at === 0 ? 1 : 0] : get("other"), topic, item: "" }) }, "compare with another answer") : null),
     reading(answer, get("item"), get("sentence")), facts(view, answer, get("item")), left(index),
   ];
 }
@@ -271,13 +271,13 @@ export function summary(answer, measure) {
     vital.length ? `${stated} of ${count(vital.length, "vital nugget")} stated` : "",
     answer.length === null ? "" : count(answer.length, "word"),
     unjudged ? `${unjudged} of ${answer.judged.length} not judged` : count(answer.judged.length, "judgement"),
-    answer.failed ? `not made: ${answer.failed}` : "",
+    answer.failed ? `failed: ${answer.failed}` : "",
   ].filter(Boolean).join(" · ");
 }
 
 /** What to do where the texts of a topic are not here. */
 export function absent(index, topic) {
-  const why = Object.keys(index.topics).length ? `The texts of topic ${topic} are not in this page.` : "The texts of answers are not in this page.";
+  const why = Object.keys(index.topics).length ? `This page does not have the texts of topic ${topic}. To include them:` : "This page does not have the texts of answers. To include them:";
   return [el("p", { class: "nothing" }, why), el("pre", {}, el("code", {}, "judge report RESULTS --texts all --max-mb 100"))];
 }
 
@@ -285,7 +285,7 @@ export function absent(index, topic) {
 export function left({ left: out }) {
   const of = `of ${count(out?.answers ?? 0, "answer")}`;
   return [
-    out?.evidence ? el("p", { class: "nothing" }, `${count(out.evidence)} ${of} are cut to the sentences that judgements are about.`) : null,
-    out?.none ? el("p", { class: "nothing" }, `The texts ${count(out.none)} ${of} are left out (judge report --max-mb, --texts).`) : null,
+    out?.evidence ? el("p", { class: "nothing" }, `${count(out.evidence)} ${of} show only the sentences with judgements.`) : null,
+    out?.none ? el("p", { class: "nothing" }, `${count(out.none)} ${of} have no text in this page (judge report --max-mb, --texts).`) : null,
   ];
 }

@@ -11,9 +11,9 @@ export function draw({ id, data }) {
     el(
       "p",
       { class: "lead" },
-      "Judgements by stage, and what models were sent for them. " +
-        "A reply that the cache held costs nothing and counts no tokens; " +
-        "a price that is not known is not 0.",
+      "Judgements, requests and tokens by stage. " +
+        "A cached reply costs nothing and counts no tokens. " +
+        "An unknown price is not counted as 0.",
     ),
     ...data.folders.flatMap((folder, i) => ofFolder(id, folder, i, data.folders.length > 1)),
   ];
@@ -28,7 +28,7 @@ function ofFolder(id, folder, i, isNamed) {
     cell: (row) => (row[key] === null || row[key] === undefined ? "–" : count(row[key])),
   });
   const text = (key, label = key) => ({ key, label, isText: true, value: (row) => row[key] });
-  const money = { key: "cost", label: "dollars", value: (row) => row.cost, cell: (row) => dollars(row.cost) };
+  const money = { key: "cost", label: "cost", value: (row) => row.cost, cell: (row) => dollars(row.cost) };
   const { last } = folder;
   const parts = [
     isNamed ? el("h3", {}, folder.folder) : null,
@@ -41,7 +41,7 @@ function ofFolder(id, folder, i, isNamed) {
         text("stage"),
         number("judged", "judged"),
         number("unjudged", "unjudged"),
-        number("calls", "questions asked"),
+        number("calls", "calls"),
       ],
     }),
   ];
@@ -62,7 +62,7 @@ function ofFolder(id, folder, i, isNamed) {
           number("requests", "requests"),
           number("cache_hits", "from the cache"),
           number("prompt_tokens", "prompt tokens"),
-          number("cached_tokens", "of them cached"),
+          number("cached_tokens", "cached prompt tokens"),
           number("completion_tokens", "reply tokens"),
           money,
         ],
@@ -70,7 +70,7 @@ function ofFolder(id, folder, i, isNamed) {
     );
   if (folder.models.length)
     parts.push(
-      el("p", { class: "lead" }, "Tokens of all replies in the results, by who answered:"),
+      el("p", { class: "lead" }, "Tokens of all replies in the results, by model:"),
       table({
         id: name("models"),
         of: id,
@@ -79,14 +79,14 @@ function ofFolder(id, folder, i, isNamed) {
         columns: [
           text("model"),
           number("prompt", "prompt tokens"),
-          number("cached", "of them cached"),
+          number("cached", "cached prompt tokens"),
           number("completion", "reply tokens"),
         ],
       }),
     );
   if (folder.agents.length)
     parts.push(
-      el("p", { class: "lead" }, "What agents took, beside the most that their limits allow:"),
+      el("p", { class: "lead" }, "Calls and tokens of agents, and the most calls that their limits allow:"),
       table({
         id: name("agents"),
         of: id,
@@ -106,7 +106,7 @@ function ofFolder(id, folder, i, isNamed) {
       el(
         "p",
         { class: "lead" },
-        `The last start alone: ${count(last.requests, "request")}, ${count(last.cache_hits)} from the cache, ` +
+        `The last start only: ${count(last.requests, "request")}, ${count(last.cache_hits)} from the cache, ` +
           `${count(last.tokens, "token")}, ` +
           `${dollars(last.cost)}, ${num(last.seconds, 1)} s.`,
       ),
@@ -114,8 +114,9 @@ function ofFolder(id, folder, i, isNamed) {
   return parts.filter(Boolean);
 }
 
+/** Dollars, as `format_money` of views/numbers.py. */
 function dollars(value) {
-  return value === null || value === undefined
-    ? "price not known"
-    : `$ ${value.toFixed(value < 1 && value > 0 ? 4 : 2)}`;
+  if (value === null || value === undefined) return "unknown";
+  if (!value) return "$0";
+  return value < 0.005 ? "< $0.01" : `$${value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }

@@ -33,9 +33,9 @@ export function matrix(folder, topic, run) {
   return [
     el("h3", {}, `Ratings of ${count(passages.length, "passage")}`),
     el("p", { class: "lead" },
-      `Required are the passages that together answer every answerable sub-question, in the order in which they were `
-        + `taken. ${missing ? `Hatched: ${count(missing, "rating")} failed.` : "No rating failed."}`
-        + `${rows.length > MAX_DRAWN ? ` The first ${count(MAX_DRAWN)} are drawn.` : ""}`),
+      `The required passages together answer every answerable sub-question; their numbers give the order of `
+        + `selection. ${missing ? `Hatched: ${count(missing, "rating")} failed.` : "No rating failed."}`
+        + `${rows.length > MAX_DRAWN ? ` Only the first ${count(MAX_DRAWN)} are drawn.` : ""}`),
     el("figure", { class: "table" }, scroller("Ratings", { class: "fit" }, drawn),
       el("p", { class: "under" }, saves({ id: `coverage.ratings-${topic}`, title: `Ratings of passages for the sub-questions of ${topic}`,
         drawn: () => drawn, rows: () => [["passage", ...questions], ...rows.map((i) => [passages[i], ...ratings[i]])] }))),
@@ -60,9 +60,9 @@ function covered(id, folder, part) {
   return [
     part ? el("h3", {}, folder.folder) : null,
     el("p", { class: "lead" },
-      `A passage answers a sub-question from rating ${folder.eta} on. Coverage is the share of the answerable `
-        + `sub-questions that the passages of a context answer together; a context is its first `
-        + `${folder.k === "required" ? "passages, as many as are required" : count(folder.k, "passage")}.`),
+      `A passage answers a sub-question if its rating is ${folder.eta} or higher. Coverage is the share of the answerable `
+        + `sub-questions that the passages of a context answer together. A context is the first `
+        + `${folder.k === "required" ? "passages of a ranking, as many as are required" : `${count(folder.k, "passage")} of a ranking`}.`),
     folder.means.length ? [el("h3", {}, "Retrieved, then used"), ...means(id, folder, run, part)] : null,
     el("h3", {}, "One topic"),
     el("div", { class: "controls" },
@@ -80,10 +80,10 @@ function means(id, { means: rows, tau }, run, part) {
     isOwn: row.run === run }));
   const order = tau && known(tau.value)
     ? ` Kendall's tau of the two orders is `
-      + `${num(tau.value, 2)}${known(tau.low) ? `, ${num(tau.low, 2)} to ${num(tau.high, 2)} over topics` : ""}.` : "";
+      + `${num(tau.value)}${known(tau.low) ? ` (interval over topics: ${num(tau.low)} to ${num(tau.high)})` : ""}.` : "";
   return [
     el("p", { class: "lead" },
-      `A point is a run: to the right it retrieved more, higher up its answers hold more.${order}`),
+      `Each point is a run. Further right, its contexts cover more; further up, its answers cover more.${order}`),
     points.length ? el("figure", { class: "chart" },
       scatter({ id: `${id}.both${part}`, points, xLabel: "coverage of contexts", yLabel: "of answers",
       label: `Coverage of contexts and of answers of ${points.length} runs; the table has the numbers` })) : null,
@@ -113,7 +113,7 @@ function ranks(id, { runs }, topic, own) {
     .map(([name, of]) => ({ name, values: of[topic].coverage, isOwn: name === own }));
   return el("figure", { class: "chart" }, el("figcaption", {}, "Coverage by rank"),
     curves({ id: `${id}.coverage-${topic}`, lines, y: [0, 1], xLabel: "rank", yLabel: "coverage",
-      label: `Coverage by rank, a line a run of ${lines.length}${own ? `; ${own} is marked` : ""}` }));
+      label: `Coverage by rank, one line for each of ${lines.length} runs${own ? `; ${own} is marked` : ""}` }));
 }
 
 function questions(id, { topics }, topic, part) {
@@ -137,7 +137,7 @@ function questions(id, { topics }, topic, part) {
           cell: (row) => el("span", { class: "wrapped" }, row.text) },
         { key: "can", label: "answerable", isText: true, value: (row) => ({ 1: "yes", 0: "no" })[row.answerable]
           ?? "open" },
-        { key: "n", label: "runs that retrieved it", value: (row) => row.n,
+        { key: "n", label: "runs that retrieved an answer", value: (row) => row.n,
           cell: (row) => `${count(row.n)} of ${count(all)}` },
       ],
     }),
@@ -148,8 +148,7 @@ function ranked(id, { measures, runs }, i) {
   return [
     el("h3", {}, "Rankings by the grades of passages"),
     el("p", { class: "lead" },
-      "Means over topics of the candidates as they were ranked. A passage without a grade is taken out of its "
-        + "ranking."),
+      "Means over topics of the rankings as given. Passages without a grade are removed from the ranking."),
     table({
       id: `${id}.ranked${i || ""}`, of: id, caption: "Ranking measures by run", rows: runs, order: `-${measures[0]}`,
       columns: [

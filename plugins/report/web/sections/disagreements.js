@@ -28,14 +28,14 @@ export function draw(view) {
   requestAnimationFrame(() => view.browser?.shown());
   return [
     el("p", { class: "lead" }, one.n
-      ? `${count(one.n)} of ${count(one.n_both)} items that both labelled have two `
-        + `labels${one.is_ordered ? ", largest difference first" : ""}. The arrow goes from ${first} to ${second}.`
-      : `All ${count(one.n_both)} items that both labelled have the same label.`),
+      ? `${first} and ${second} disagree on ${count(one.n)} of the ${count(one.n_both, "item")} that both `
+        + `labelled${one.is_ordered ? ", largest difference first" : ""}. The arrow goes from ${first} to ${second}.`
+      : `${first} and ${second} agree on all ${count(one.n_both, "item")} that both labelled.`),
     data.compared.length > 1 ? el("div", { class: "controls" }, choice("Compared",
       at, data.compared.map((each, i) => [i, `${each.kind}: ${each.of.join(" and ")} (${count(each.n)})`]),
       (value) => go(id, { [`${id}.of`]: value, [`${id}.at`]: "", [`${id}.pair`]: "", [`${id}.sort`]: "" }))) : null,
     one.n_left ? el("p", { class: "warn" },
-      `${count(one.n_left, "text")} left out, for the page would be too large: judge compare prints them all.`) : null,
+      `To limit its size, this page leaves out ${count(one.n_left, "text")}; judge compare prints them all.`) : null,
     view.browser?.root,
   ].filter(Boolean);
 }
@@ -68,7 +68,7 @@ function made({ id }, one) {
         cell: (row) => (name && columns[name].at(row)) || ids(row) },
       { key: "topic_id", label: "topic", width: "minmax(120px, 1fr)", cell: (row) => columns.topic_id?.at(row) ?? "" },
       ...(isRun ? [{ key: "run", label: "run", width: "minmax(150px, 2fr)", cell: (row) => columns.run.at(row) }] : []),
-      ...(one.is_ordered ? [{ key: "distance", label: "apart", width: "52px", isNumber: true,
+      ...(one.is_ordered ? [{ key: "distance", label: "steps", width: "52px", isNumber: true,
         cell: (row) => columns.distance.at(row) }] : []),
       { key: "score", label: "score", width: "52px", isNumber: true, cell: (row) => num(columns.score.at(row), 2) },
     ],
@@ -76,7 +76,7 @@ function made({ id }, one) {
     open: isRun ? open : undefined,
     saved: (rows) => both(one, columns, rows),
     under: (rows) => [sheet(one, columns, rows), " ",
-      el("span", {}, "to label blind once more; then ", el("code", {}, `judge agree sheet.csv ${one.results}`))],
+      el("span", {}, "has these items without labels, to label them again. Then run ", el("code", {}, `judge agree sheet.csv ${one.results}`))],
   });
 }
 
@@ -107,7 +107,7 @@ function item(one, columns, row, isRun) {
       pair(first, sideOf(at("label"), "")),
       pair(second, sideOf(at("other_label"), "other_"), at("score") === null ? null : el("div", {},
         `score ${num(at("score"), 2)}`),
-        isSilent ? el("div", {}, "It gave no reason and no words of the text.") : null),
+        isSilent ? el("div", {}, "No reason and no quote.") : null),
       texts.slice(1).map(text),
       one.keys.map((key) => pair(key.replaceAll("_", " "), key === "run_id" ? at("run") : at(key)))),
     isRun ? el("p", {}, linked("answer", { topic: at("topic_id"), run: at("run"), item: at(one.keys[2]) },

@@ -29,10 +29,10 @@ export function draw({ id, data, head }) {
   const missing = runs.reduce((sum, { means }) => sum + (means[0]?.[2] ?? 0), 0);
   return [
     el("div", { class: "controls" }, choice(id, "by", "Topics by", kinds, by), choice(id, "measure", "Measure", available, measure)),
-    ...unknown(head, available, (name) => `${name} has no means by ${what}; below by ${measure}.`),
+    ...unknown(head, available, (name) => `${name} has no means by ${what}; this shows ${measure}.`),
     el("p", { class: "lead" },
-      `Mean ${measure} by ${what}, ${count(n, "topic")}. Every topic counts the same in the mean over all. `
-        + `A group with few topics says little.${missing ? ` ${count(missing, "judgement")} missing; means are over the others.` : ""}`
+      `Mean ${measure} by ${what}, ${count(n, "topic")}. In the mean over all, each topic has the same weight. `
+        + `A mean over few topics is uncertain.${missing ? ` ${count(missing, "judgement")} failed; means are over the others.` : ""}`
         + `${drawing && runs.length > MOST ? ` The first ${MOST} runs are drawn.` : ""}`),
     ...(drawing ? [el("div", { class: "plot" }, drawing), el("p", { class: "under" }, saves({
       id: `${id}.radar`, measure, title: `${measure} by ${what}`, drawn: () => drawing,
@@ -53,7 +53,7 @@ export function draw({ id, data, head }) {
 function column(key, label, n, at) {
   return { key, label: `${label} (${count(n)})`, value: ({ means }) => valueOf(means[at]), cell: ({ means }) => {
     const [, judged, lost] = means[at] ?? [];
-    return el("span", { title: means[at] ? `${count(judged, "judgement")}${lost ? `, ${count(lost)} missing` : ""}` : null },
+    return el("span", { title: means[at] ? `${count(judged, "judgement")}${lost ? `, ${count(lost)} failed` : ""}` : null },
       num(valueOf(means[at])));
   } };
 }

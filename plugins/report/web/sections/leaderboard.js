@@ -108,7 +108,7 @@ function allFigures({ board, measure, data, rows }) {
           {
             key: "bounds",
             label: "bounds",
-            title: "if every missing judgement were the worst, and the best",
+            title: "the mean if every missing judgement were the worst, and if it were the best",
             value: (row) => (row.bounds ? row.bounds[1] - row.bounds[0] : null),
             cell: (row) => (row.bounds ? between(...row.bounds, digits) : row.n_unjudged ? "none" : "–"),
           },
@@ -153,8 +153,8 @@ function pairsOf(rows, digits, data) {
     },
     {
       key: "corrected_low",
-      label: "its 95% interval",
-      title: "over topics like these",
+      label: "95% interval, corrected",
+      title: "for topics like these",
       value: (row) => row.corrected?.low,
       cell: (row) => between(row.corrected?.low ?? null, row.corrected?.high, digits),
     },
@@ -210,7 +210,7 @@ function answered(board, rows, kind = "") {
       key: "answered",
       label: "answered",
       kind,
-      title: "topics that it answered, of all",
+      title: "topics: answered / total",
       value: n,
       className: (row) => (row.n_unanswered ? "warned" : ""),
       cell: (row) => `${n(row)}/${board.n_topics}`,
@@ -278,10 +278,10 @@ function rule(board, shown, width) {
 }
 
 function sentence(board, measure, data, chosen, first) {
-  const parts = [board.meaning, board.is_less_better ? " Less is better." : ""];
+  const parts = [board.meaning, board.is_less_better ? " Lower is better." : ""];
   parts.push(` ● mean over ${count(board.n_topics, "topic")}`, board.is_of_answered ? " that a run answered" : "");
   parts.push(", — 95% interval");
-  if (board.rows.some((row) => row.bounds)) parts.push(", ⎵ if all that is missing were the worst or the best");
+  if (board.rows.some((row) => row.bounds)) parts.push(", ⎵ bounds if every missing judgement were the worst or the best");
   if (board.rows.some((row) => row.corrected)) parts.push(`, ◇ corrected with people's labels (${data.labels})`);
   parts.push(".");
   if (chosen && board.apart && !board.least_topics) parts.push(` Dimmed: significantly different from ${chosen}.`);
@@ -331,11 +331,11 @@ function picker(id, head, picked) {
 
 function linksTo(head, run, measure) {
   const known = [
-    ["profile", "where it loses"],
+    ["profile", "where it fails"],
     ["answer", "its answers"],
     ["matrix", "its facts"],
     ["topics", "its topics"],
-    ["pairs", "against others"],
+    ["pairs", "compared with others"],
   ];
   const present = known.filter(([section]) => has(head, section));
   return present.flatMap(([section, words], i) => [
@@ -347,5 +347,5 @@ function linksTo(head, run, measure) {
 function oracles(board, measure) {
   const digits = digitsOf(board);
   const named = board.oracles.map((row) => `${row.run_id} (${row.what}) ${num(row.mean, digits)}`);
-  return el("p", { class: "lead" }, `Not runs, but references to compare with, by ${measure}: ${named.join("; ")}.`);
+  return el("p", { class: "lead" }, `References for comparison, by ${measure} (they are not runs): ${named.join("; ")}.`);
 }

@@ -23,12 +23,12 @@ export function draw({ id, data, head }) {
   const drawing = plot(id, measure, points, front, chosen);
   return [
     el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),
-    ...unknown(head, available, (name) => `${name} is not set against length; below by ${measure}.`),
+    ...unknown(head, available, (name) => `${name} is not compared with length; this shows ${measure}.`),
     el(
       "p",
       { class: "lead" },
-      "A point is a run: words of its answers, over the topics that it answered, and its mean score. " +
-        "No run is both shorter and better than one on the line. " +
+      "Each point is a run: the mean number of words of its answers, over the topics that it answered, and its mean score. " +
+        "No run is both shorter and better than a run on the line. " +
         `Rank correlation of score and length: ${rank} (Spearman, ${count(points.length, "run")}).`,
     ),
     el("div", { class: "plot" }, drawing),

@@ -22,8 +22,8 @@ export function grid(id, matrix, topic, order, kind) {
       el("th", { scope: "row", class: "words fact-text" }, fact(one.text, one.importance, one.part)),
       el("td", { title: one.unjudged ? `${one.unjudged} not judged` : null }, `${one.hits} of ${one.n}`),
       runs.map((run) => cell(matrix, topic, one, run))))),
-    el("tfoot", {}, el("tr", {}, el("th", { scope: "row", class: "words" }, `share that this run states`), el("td", {}),
-      runs.map((run) => el("td", { title: isEmpty(run) ? "no answer" : `${of.get(run).hits} of ${of.get(run).n}` }, isEmpty(run) ? "–" : num(of.get(run).rate, 2)))))));
+    el("tfoot", {}, el("tr", {}, el("th", { scope: "row", class: "words" }, "share that this run states"), el("td", {}),
+      runs.map((run) => el("td", { title: isEmpty(run) ? "no answer" : `${of.get(run).hits} of ${of.get(run).n}` }, isEmpty(run) ? "–" : num(of.get(run).rate)))))));
   return el("figure", { class: "table" },
     scroller(`${kind.title} of topic ${topic} by run`, {}, table),
     el("p", { class: "under" }, saves({ id: `${id}-${topic}`, title: `${kind.title} of topic ${topic} by run`, drawn: () => table, rows: () => [
@@ -65,7 +65,7 @@ export function strips(id, matrix, topic, order) {
     columns: [
       { key: "run", label: "run", isText: true, className: () => "fact-text", value: (row) => row.run },
       { key: "strip", label: "sentences", isText: true, className: () => "strip", cell: (row) => row.codes.map((code, at) => sentence(matrix, topic, row.run, code, at)) },
-      { key: "rate", label: "share full", title: "of those that were judged", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
+      { key: "rate", label: "share full", title: "of the judged sentences", value: (row) => row.rate, cell: (row) => num(row.rate) },
       { key: "hits", label: "full", value: (row) => row.hits },
       { key: "n", label: "judged", value: (row) => row.n },
       { key: "uncited", label: "no citation", value: (row) => row.uncited },
@@ -100,7 +100,7 @@ export function draw(view) {
     finder(id, "topic", "topic", matrix.topics.map((one) => [one.id, one.question]), topic?.id ?? "", "all topics"),
     topic && !matrix.is_strip ? sorting(id, measure, matrix.kind === "nuggets" ? "vital first" : "as given") : null);
   if (!topic) {
-    const missing = get("topic") ? el("p", { class: "nothing" }, `Topic ${get("topic")} has none of these.`) : null;
+    const missing = get("topic") ? el("p", { class: "nothing" }, `Topic ${get("topic")} has no labels of this kind.`) : null;
     return [controls, missing, matrix.is_strip ? topics(id, matrix) : missed(view, matrix, kind)].flat().filter(Boolean);
   }
   const order = ordered(matrix, data.order[measure].map((index) => head.runs[index]));
@@ -110,9 +110,9 @@ export function draw(view) {
   const isRated = matrix.codes.includes("5");
   const drawn = matrix.is_strip ? strips(id, matrix, topic.id, order) : grid(id, matrix, topic.id, order, kind);
   const lead = matrix.is_strip
-    ? `A row is a run, best by ${measure} first; a mark is a sentence, by the label of its first citation. A mark leads to the answer.`
-    : `A row is a ${kind.item}, a column a run, best by ${measure} first. A cell leads to the answer.`
-      + (isRated ? ` ${matrix.codes[matrix.hits[0]]} or more of 5 answers it.` : "");
+    ? `Each row is a run, best by ${measure} first. Each mark is a sentence, with the label of its first citation. Choose a mark to open the answer.`
+    : `Each row is a ${kind.item}, each column a run, best by ${measure} first. Choose a cell to open the answer.`
+      + (isRated ? ` A rating of ${matrix.codes[matrix.hits[0]]} or more (of 5) answers it.` : "");
   return [el("p", { class: "lead" }, lead), controls, name, isRated ? null : legend, drawn].flat().filter(Boolean);
 }
 
@@ -143,8 +143,8 @@ function missed({ id, once }, matrix, kind) {
   const none = rows.filter((row) => row.n && !row.hits);
   const vital = none.filter((row) => row.importance === "vital").length;
   const hasImportance = rows.some((row) => row.importance);
-  const lead = `${count(none.length, `${kind.item} is`, `${kind.item}s are`)} missed by every run`
-    + `${vital ? `, ${count(vital)} of them vital` : ""}, of ${count(rows.length)} in all; ${kind.first} come first. A topic shows its facts by run.`;
+  const lead = `Every run misses ${count(none.length)} of ${count(rows.length, kind.item, kind.several)}`
+    + `${vital ? ` (${count(vital)} vital)` : ""}; ${kind.first} come first. Choose a topic to see them by run.`;
   return [el("p", { class: "lead" }, lead), again(once("missed", matrix.name, () => table({
     id, of: id, caption: `${kind.title} by how many runs ${kind.hit}`, rows, limit: 25,
     columns: [
@@ -153,13 +153,13 @@ function missed({ id, once }, matrix, kind) {
       { key: "topic", label: "topic", isText: true, value: (row) => row.topic, cell: (row) => el("a", { href: link(id, { topic: row.topic }), title: row.question }, row.topic) },
       { key: "hits", label: `runs that ${kind.hit}`, value: (row) => row.hits },
       { key: "n", label: "judged", value: (row) => row.n },
-      { key: "rate", label: "share", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
+      { key: "rate", label: "share", value: (row) => row.rate, cell: (row) => num(row.rate) },
       { key: "unjudged", label: "not judged", value: (row) => row.unjudged },
     ].filter(Boolean),
   })))];
 }
 
-/** All topics: how often sentences are carried by what they cite. */
+/** All topics: how often citations support their sentences. */
 function topics(id, matrix) {
   const at = Object.fromEntries(matrix.codes.map((label, code) => [label, code]));
   matrix.byTopicCounts ??= matrix.topics.map((topic) => {
@@ -168,7 +168,7 @@ function topics(id, matrix) {
     return { ...topic, ...matrix.counted(codes), full: of("full"), partial: of("partial"), none: of("none"), uncited: of("uncited") };
   });
   return [
-    el("p", { class: "lead" }, "Sentences of all runs by the label of their first citation. A topic shows them run by run."),
+    el("p", { class: "lead" }, "Sentences of all runs by the label of their first citation. Choose a topic to see them by run."),
     table({
       id, of: id, caption: "Citations by topic", rows: matrix.byTopicCounts, limit: 25,
       columns: [
@@ -178,7 +178,7 @@ function topics(id, matrix) {
         { key: "full", label: "full support", value: (row) => row.full },
         { key: "partial", label: "partial", value: (row) => row.partial },
         { key: "none", label: "none", value: (row) => row.none },
-        { key: "rate", label: "share full", title: "of those that were judged", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
+        { key: "rate", label: "share full", title: "of the judged sentences", value: (row) => row.rate, cell: (row) => num(row.rate) },
         { key: "uncited", label: "no citation", value: (row) => row.uncited },
         { key: "unjudged", label: "not judged", value: (row) => row.unjudged },
       ].filter(Boolean),

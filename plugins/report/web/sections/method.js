@@ -13,8 +13,8 @@ export function draw({ id, data }) {
     el(
       "p",
       { class: "lead" },
-      "What each number means, who judged with which prompts, which files were read, and how to make it again. ",
-      "The glossary of nuggetjudge, docs/learn/glossary.md, explains the other words.",
+      "What each number means, which judges used which prompts, which files were read, and how to reproduce the results. ",
+      "The glossary (docs/learn/glossary.md) explains the terms.",
     ),
     el("h3", {}, "The measures"),
     table({
@@ -22,15 +22,15 @@ export function draw({ id, data }) {
       of: id,
       caption: "Measures",
       rows: data.measures,
-      columns: [text("measure"), wrapped("meaning", "what it says")],
+      columns: [text("measure"), wrapped("meaning", "meaning")],
     }),
-    el("h3", {}, "How the numbers are made"),
+    el("h3", {}, "How the numbers are computed"),
     table({
       id: `${id}.numbers`,
       of: id,
-      caption: "How the numbers are made",
+      caption: "How the numbers are computed",
       rows: data.numbers,
-      columns: [text("name", "number"), wrapped("how", "how it is made")],
+      columns: [text("name", "number"), wrapped("how", "how it is computed")],
     }),
     ...data.folders.flatMap((folder, i) => ofFolder(id, folder, i, data.folders.length > 1, text)),
     el("h3", {}, "To cite"),
@@ -70,7 +70,7 @@ function ofFolder(id, folder, i, isNamed, text) {
         code("prompts", "hashes of its prompts"),
       ],
     }),
-    el("h3", {}, `The files that were judged${of}`),
+    el("h3", {}, `The judged files${of}`),
     table({
       id: name("inputs"),
       of: id,
@@ -82,7 +82,7 @@ function ofFolder(id, folder, i, isNamed, text) {
         code("sha256", "SHA-256"),
       ],
     }),
-    el("h3", {}, `To make it again${of}`),
+    el("h3", {}, `How to reproduce${of}`),
     el("pre", {}, el("code", {}, folder.commands.join("\n"))),
     el(
       "p",

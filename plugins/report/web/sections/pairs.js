@@ -16,7 +16,7 @@ export function draw({ id, data, head }) {
   const first = nameOf("run", runs) || runs.find((run) => run !== get("other")) || runs[0];
   const second = [nameOf("other", runs), ...runs].find((run) => run && run !== first);
   const notTested = (name) =>
-    `Pairs are not tested by ${name} here: judge compare RESULTS --measure ${name} does. Below by ${measure}.`;
+    `This page does not test pairs by ${name}; judge compare RESULTS --measure ${name} does. This shows ${measure}.`;
   return [
     el(
       "div",
@@ -40,7 +40,7 @@ export function draw({ id, data, head }) {
       el(
         "button",
         { type: "button", class: "quiet", onclick: () => go(id, { run: second, other: first }) },
-        "Turn round",
+        "Swap",
       ),
     ),
     byTopic(id, head, measure, first, second),
@@ -72,7 +72,7 @@ function verdict({ runs, n_topics: n, n_topics_all_judged: nAll, test, least_top
   const corrected = runs.length > 2 ? `, ${test === "HSD" ? "HSD" : "Holm"} ${chance(of.corrected)}` : "";
   const interval =
     of.low === null ? "no interval" : `95% interval ${num(of.low, 3, true)} to ${num(of.high, 3, true)}`;
-  const found = { 1: "significantly different", 0: "no significant difference" }[of.apart] ?? "no topic that both have";
+  const found = { 1: "significantly different", 0: "no significant difference" }[of.apart] ?? "no shared topic";
   const part = test === "HSD" && nAll < n ? `HSD uses the ${nAll} of ${n} topics on which every run has a score. ` : "";
   const few = least
     ? `Too few shared topics to find differences between ${runs.length} runs: at least ${least} are needed. `
@@ -125,14 +125,14 @@ function byTopic(id, head, measure, first, second) {
       },
       {
         key: "one",
-        label: "the first",
+        label: "first",
         title: first,
         value: (row) => row.one,
         cell: (row) => shown(row.one, why(row, 0)),
       },
       {
         key: "other",
-        label: "the second",
+        label: "second",
         title: second,
         value: (row) => row.other,
         cell: (row) => shown(row.other, why(row, 1)),

@@ -21,12 +21,12 @@ export function draw({ id, data }) {
       at, data.sides.map((one, i) => [i, `${one.kind}: ${one.labels} and ${one.folder}`]),
       (value) => go(id, { [`${id}.of`]: value }))) : null,
     side.pooled ? el("p", { class: "warn" }, side.pooled) : null,
-    side.scale_note ? el("p", { class: "warn" }, `Beware: ${side.scale_note}.`) : null,
+    side.scale_note ? el("p", { class: "warn" }, `Note: ${side.scale_note}.`) : null,
     figures(id, side),
-    el("h3", {}, "Which label is taken for which"),
+    el("h3", {}, "Confusion matrix"),
     el("p", { class: "lead" },
-      "A row is the label of people, a column the judge's; the share is of the row, and the fuller the tone, the larger. A "
-        + "number that is no link is where both agree."),
+      "Each row is a label from people, each column a label from the judge. Shares are of the row; a stronger colour "
+        + "is a larger share. Each link leads to the disagreements in its cell."),
     confusion(side, at),
     el("h3", {}, "By label"),
     byLabel(id, side),
@@ -40,13 +40,13 @@ function lead(side) {
   const items = `${count(side.n, "item")} that both `
     + `labelled${side.n_topics ? `, on ${count(side.n_topics, "topic")}` : ""}`;
   const ceiling = side.annotators
-    ? "The judge is held against what most people said, and against each of them; the latter is to be compared with "
-      + "the last column, people against each other, which is the ceiling."
-    : "One label of people an item: how well people agree among themselves, the ceiling, cannot be said.";
+    ? "The judge is compared with the majority label and with each person. Compare the agreement with each person to "
+      + "the last column, the agreement of people with each other: it is the ceiling."
+    : "Each item has one label from people, so the ceiling, how well people agree with each other, is unknown.";
   const given = side.given && !side.pooled ? ` The labels were given ${side.given}.` : "";
-  return `The judge against people on ${items}; ${count(side.n_human_only)} only people labelled, `
-    + `${count(side.n_judged_only)} only the judge,`
-    + ` and ${count(side.n_unjudged)} are not judged. Whisker: ${num(100 * side.level, 0)}% interval over topics. `
+  return `The judge against people on ${items}. Not compared: ${count(side.n_human_only)} that only people labelled, `
+    + `${count(side.n_judged_only)} that only the judge labelled,`
+    + ` and ${count(side.n_unjudged)} not judged. Whisker: ${num(100 * side.level, 0)}% interval over topics. `
     + `${ceiling}${given}`;
 }
 
@@ -58,7 +58,7 @@ function figures(id, side) {
   return table({
     id: `${id}.figures`, of: id, caption: "Agreement", rows: side.figures,
     columns: [
-      { key: "name", label: "figure", isText: true, value: (row) => row.name },
+      { key: "name", label: "measure", isText: true, value: (row) => row.name },
       ...columns.flatMap(([key, label]) => [
         { key, label, value: (row) => row[key]?.value ?? null, cell: (row) => num(row[key]?.value) },
         { key: `${key}.range`, label: el("span", { class: "unseen" }, "interval"), isText: true,
@@ -88,7 +88,7 @@ function confusion(side, at) {
   const cell = (n, i, j) => {
     const total = rows[i].reduce((a, b) => a + b, 0);
     const share = total ? n / total : 0;
-    const text = [count(n), el("small", {}, total ? ` ${num(share, 2)}` : "")];
+    const text = [count(n), el("small", {}, total ? ` ${num(share)}` : "")];
     const pair = `${scale[i]} → ${scale[j]}`;
     const isLink = i !== j && n;
     return el("td", { class: "tone", style: { "--share": `${Math.round(share * 60)}%` } },
@@ -122,7 +122,7 @@ function byLabel(id, side) {
       ...["precision", "recall",
         "f1"].map((key) => ({ key, label: key === "f1" ? "F1" : key, value: (row) => row[key],
         cell: (row) => num(row[key]) })),
-      { key: "kappa", label: "kappa against the rest", value: (row) => row.kappa.value,
+      { key: "kappa", label: "one-vs-rest kappa", value: (row) => row.kappa.value,
         cell: (row) => num(row.kappa.value) },
       { key: "range", label: el("span", { class: "unseen" }, "interval"), isText: true,
         cell: (row) => interval(row.kappa, least) },
@@ -136,7 +136,7 @@ function byTopic(id, { by_topic: rows, is_ordered: isOrdered }) {
   const least = Math.min(0, ...rows.map((row) => row.cohen_kappa.unweighted ?? 0));
   return [
     el("p", { class: "lead" },
-      "One topic has no interval: intervals draw topics. A dash: one side gave a single label, so there is no kappa."),
+      "Intervals resample topics, so a single topic has none. A dash: one side gave only one label, so kappa is undefined."),
     table({
       id: `${id}.topics`, of: id, caption: "Agreement by topic", rows, order: "kappa",
       columns: [
@@ -159,7 +159,7 @@ function byAnnotator(id, { annotators, is_ordered: isOrdered }) {
   return [
     el("p", { class: "lead" },
       `${count(annotators.each.length, "annotator")} gave ${count(annotators.n_labels, "label")} to `
-        + `${count(annotators.n_items, "item")}; ${count(annotators.n_pairable)} of these have two or more.`),
+        + `${count(annotators.n_items, "item")}; ${count(annotators.n_pairable, "item")} have two or more labels.`),
     table({
       id: `${id}.annotators`, of: id, caption: "The judge against each annotator", rows: annotators.each,
       columns: [

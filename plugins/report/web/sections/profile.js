@@ -85,7 +85,7 @@ function sentence({ run, measure, topics, items, place, n, value, digits, isLess
   return [
     `${run} has ${measure} ${num(value, digits)}${place ? `, rank ${place} of ${n}` : ""}, and answered ${answered} of ${count(topics.length, "topic")}. `,
     vital.length ? `It states ${count(stated)} of ${count(vital.length, `${hasVital ? "vital " : ""}${noun}`, `${hasVital ? "vital " : ""}${KINDS[items[0]?.kind]?.several ?? "items"}`)}. ` : "",
-    worst && worst[0] > 0 ? `It loses most on ${worst[1].name}: ${num(worst[1].value, digits)} where the mean of runs is ${num(worst[1].mean, digits)}.` : "",
+    worst && worst[0] > 0 ? `It loses most on topic ${worst[1].name}: ${num(worst[1].value, digits)}; the mean of all runs is ${num(worst[1].mean, digits)}.` : "",
   ].join("");
 }
 
@@ -104,7 +104,7 @@ function topicTable({ id, head, run, best, measure, topics, digits, items, isLes
       { key: "rank", label: "rank", value: (row) => row.rank },
       ...(hasItems ? [number("missed", "missed"), number("partly", "in part"), number("stated", "stated")] : []),
       ...(topics.some((row) => row.unjudged) ? [number("unjudged", "not judged")] : []),
-      ...(best && has(head, "sides") ? [{ key: "sides", label: "beside", isText: true,
+      ...(best && has(head, "sides") ? [{ key: "sides", label: "compare with", isText: true,
         cell: (row) => el("a", { href: link("sides", { run, other: best, topic: row.name, item: "" }) }, short(best)) }] : []),
       ...(topics.some((row) => row.question) ? [{ key: "question", label: "question", isText: true, value: (row) => row.question,
         cell: (row) => el("span", { class: "long", title: row.question }, row.question) }] : []),
@@ -127,10 +127,10 @@ function missedTable({ id, head, run, missed }) {
         { key: "text", label: KINDS[missed[0].kind].item, isText: true, className: () => "fact-text", value: (row) => row.text,
           cell: (row) => el("span", {}, fact(el("a", { class: "plain", href: link(to, { run, topic: row.topic, item: row.id, sentence: "" }) }, row.text), row.importance)) },
         { key: "stated", label: "stated by", value: (row) => row.stated, cell: (row) => `${row.stated} of ${row.n}` },
-        { key: "standing", label: "here", isText: true, value: (row) => row.word },
+        { key: "standing", label: "this run", isText: true, value: (row) => row.word },
         { key: "topic", label: "topic", isText: true, value: (row) => row.topic },
       ],
     }) : null,
-    none ? el("p", { class: "lead" }, `${count(none)} more that it misses, no run states in full.`) : null,
+    none ? el("p", { class: "lead" }, `It misses ${count(none)} more that no run states in full.`) : null,
   ].filter(Boolean);
 }

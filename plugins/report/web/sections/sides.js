@@ -23,8 +23,8 @@ export function draw(view) {
     },
     (error) => root.replaceChildren(el("p", { class: "nothing" }, `The texts cannot be opened: ${error.message}`)),
   );
-  return [el("p", { class: "lead" }, "Two answers to one topic: what only one of them states comes first. ",
-    el("mark", {}, "Yellow"), ": words that the judge quoted for these. ", el("mark", { class: "words" }, "Dashed"),
+  return [el("p", { class: "lead" }, "Two answers to the same topic. Items that only one of them states come first. ",
+    el("mark", {}, "Yellow"), ": words that the judge quoted for them. ", el("mark", { class: "words" }, "Dashed"),
     ": shared words only. Choose an item to see its words in both texts."), root];
 }
 

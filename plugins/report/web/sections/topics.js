@@ -167,7 +167,7 @@ function tone(ramp, share) {
   return `rgb(${from.map((value, i) => Math.round(value + (to[i] - value) * near)).join(" ")})`;
 }
 
-/** A value is a tone; not answered a stroke; not judged hatched; what means nothing is left blank with a dot. */
+/** A value is a tone, not answered a stroke, not judged a hatch, not defined a blank with a dot. */
 function cell(context, colours, x, y, width, height, share, why) {
   const gap = width > 8 ? 1 : 0;
   if (share !== null) {
@@ -283,7 +283,7 @@ export function draw(view) {
     topics: inOrder(topics, by),
   };
   const digits = (cells.values.at(-1) ?? 1) > 20 ? 0 : 3;
-  const least = data.less_is_better.includes(measure) ? " (less is better)" : "";
+  const least = data.less_is_better.includes(measure) ? " (lower is better)" : "";
   const map = view
     .once("map", `${by} ${measure}`, () =>
       heatmap({
@@ -318,9 +318,9 @@ export function draw(view) {
     el(
       "p",
       { class: "lead" },
-      `A row is a run, a column a topic; the fuller the tone, the higher ${measure}${least}. ` +
-        `Topics stand ${ORDERS[by]}; means are right and below. ` +
-        "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
+      `Each row is a run, each column a topic. A stronger colour is a higher ${measure}${least}. ` +
+        `Topics are ordered ${ORDERS[by]}; means are on the right and below. ` +
+        "Choose a cell (click, or arrow keys and Enter) to see the facts behind it.",
     ),
     view.once("legend", measure, () => legend(cells, digits)),
     map,
@@ -424,9 +424,9 @@ function summary(runs, topics, measure, digits) {
   if (!ranked.length) return `No topic has a value of ${measure}.`;
   const [top, last] = [ranked[0], ranked.at(-1)];
   return (
-    `Over ${count(runs.length, "run")} the highest mean is that of ${top.name} (${num(top.mean, digits)}), ` +
-    `the lowest that of ${last.name} ` +
-    `(${num(last.mean, digits)}); runs differ most on ${widest.name} (standard deviation ${num(widest.sd, digits)}).`
+    `The mean of ${count(runs.length, "run")} is highest on topic ${top.name} (${num(top.mean, digits)}) ` +
+    `and lowest on ${last.name} ` +
+    `(${num(last.mean, digits)}). Runs differ most on ${widest.name} (standard deviation ${num(widest.sd, digits)}).`
   );
 }
 
@@ -453,7 +453,7 @@ function list(id, head, measure, topics, digits, questions) {
   if (topics.some((row) => row.unanswered))
     columns.push({
       key: "unanswered",
-      label: "runs without answer",
+      label: "runs without an answer",
       value: (row) => row.unanswered,
       cell: (row) => count(row.unanswered),
     });

@@ -1,4 +1,4 @@
-// What is missing: why, the replies that were no judgement, and how far scores could move if they were there.
+// Failed judgements: why they failed, their replies, and how far they could move scores.
 
 import { bindKeys, browser, linked } from "../browser.js";
 import { range } from "../charts.js";
@@ -23,16 +23,16 @@ export function draw(view) {
   const asked = data.n_judged + data.reasons.reduce((sum, { n }) => sum + n, 0);
   return [
     el("p", { class: "lead" }, data.count
-      ? `${count(asked - data.n_judged)} of ${count(asked, "judgement")} failed. They are not scores: each `
-        + `mean is over what was judged, and its bounds show how far the failed judgements could move it.`
+      ? `${count(asked - data.n_judged)} of ${count(asked, "judgement")} failed. A failed judgement never becomes a score: `
+        + `each mean is over the other judgements, and its bounds show how far the failed ones could move it.`
       : `All ${count(data.n_judged, "judgement")} succeeded, so no score lacks a judgement.`),
     data.count ? [reasons(id, data), ...bounds(id, data), el("h3", {}, "Item by item"),
       data.n_left ? el("p", { class: "warn" },
-        `${count(data.n_left, "text")} left out, for the page would be too large; unjudged.jsonl has them all.`) : null,
+        `To limit its size, this page leaves out ${count(data.n_left, "text")}; unjudged.jsonl has them all.`) : null,
       view.browser.root] : null,
-    data.n_problems ? [el("h3", {}, "Problems of the files"),
+    data.n_problems ? [el("h3", {}, "Problems in the input files"),
       el("p", { class: "lead" },
-        "What was odd in the inputs: what was skipped was not judged, what was kept was judged as it is."),
+        "Skipped entries were not judged. Kept entries were judged as they are."),
         view.problems.root] : null,
   ].flat().filter(Boolean);
 }
@@ -62,12 +62,12 @@ function reasons(id, { reasons: rows }) {
 function bounds(id, { bounds: { n, runs } }) {
   if (!n) return [];
   return [
-    el("h3", {}, "What it could change"),
+    el("h3", {}, "How far scores could move"),
     el("p", { class: "lead" },
-      `${count(n, "run")} could stand `
-        + `elsewhere${n > runs.length ? `; here are the ${count(runs.length)} that could move furthest` : ""}, each `
-        + `by the measure that could move most. The bracket is where the missing could put it. `,
-      linked("leaderboard", {}, "All runs are in the leaderboard.")),
+      `Failed judgements could move the scores of ${count(n, "run")}`
+        + `${n > runs.length ? `; the table shows the ${count(runs.length)} that could move furthest` : ""}, each `
+        + `by the measure that could move most. The bracket shows the bounds. `,
+      linked("leaderboard", {}, "The leaderboard has all runs.")),
     table({
       id: `${id}.bounds`, of: id, caption: "Bounds by run", rows: runs, order: "-width",
       columns: [
@@ -107,28 +107,28 @@ function missing(id, data) {
     item: (row) => el("article", { class: "item", "aria-label": "The item" },
       el("dl", {}, ["reason", "detail", "stage", "topic", "run",
         "item"].filter((name) => at(name, row) !== "").map((name) => [
-        el("dt", {}, { reason: "why", detail: "in full" }[name] ?? name), el("dd", {}, at(name, row))])),
-      at("raw", row) === "" ? el("p", { class: "nothing" }, "There is no reply to show.")
-        : el("details", {}, el("summary", {}, "The reply, as it came"), el("pre", {}, at("raw", row)))),
+        el("dt", {}, { reason: "why", detail: "details" }[name] ?? name), el("dd", {}, at(name, row))])),
+      at("raw", row) === "" ? el("p", { class: "nothing" }, "No reply was stored.")
+        : el("details", {}, el("summary", {}, "Raw reply"), el("pre", {}, at("raw", row)))),
   });
 }
 
 function problems(id, data) {
   const columns = unpacked(data.problems);
   return browser({
-    id, name: "problems", caption: "Problems of the files", columns, n: data.n_problems,
-    by: [["kind", "Kind"], ["action", "Done about it"],
+    id, name: "problems", caption: "Problems in the input files", columns, n: data.n_problems,
+    by: [["kind", "Kind"], ["action", "Action"],
       ...(columns.folder.values.length > 1 ? [["folder", "Folder"]] : [])],
     searched: ["kind", "at", "what"],
     shows: [
       { key: "kind", label: "kind", width: "minmax(140px, 1fr)",
         cell: (row) => columns.kind.at(row).replaceAll("_", " ") },
-      { key: "action", label: "done", width: "80px", cell: (row) => columns.action.at(row) },
+      { key: "action", label: "action", width: "80px", cell: (row) => columns.action.at(row) },
       { key: "what", label: "what", width: "minmax(280px, 3fr)", cell: (row) => columns.what.at(row) },
       { key: "at", label: "where", width: "minmax(200px, 2fr)", cell: (row) => columns.at.at(row) },
     ],
     item: (row) => el("article", { class: "item", "aria-label": "The problem" }, el("dl", {},
-      ["kind", "action", "what", "at"].map((name) => [el("dt", {}, { action: "done", at: "where" }[name] ?? name),
+      ["kind", "action", "what", "at"].map((name) => [el("dt", {}, { at: "where" }[name] ?? name),
         el("dd", {}, columns[name].at(row))]))),
   });
 }
