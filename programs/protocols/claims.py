@@ -1,4 +1,4 @@
-"""The claims of answers, which a judge splits them into: for tasks that judge claims."""
+"""Split answers into claims with a judge, for tasks that judge claims."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ JUDGE = "claim_extractor"
 async def extract_claims(
     run: Run, stage: str, is_split: Callable[[Answer], bool], total: int | None = None
 ) -> dict[AnswerId, list[str] | None]:
-    """By answer its claims: [] without text, None where nobody could say what it claims.
+    """Return claims by answer: [] without text, None if the judge failed.
 
     Args:
-        stage: its name, of this task alone. total: answers with text, where that is known.
-        is_split: whether an answer is one of those that are split; the others are in no entry.
+        stage: a stage name unique to the task. total: number of answers with text, if known.
+        is_split: whether to split an answer; other answers have no entry.
     """
 
     def answers() -> Iterator[Answer]:

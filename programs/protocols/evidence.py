@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 REPAIRED = ("support_precision_repaired", "support_recall_repaired")
 MEASURES = (*OUTCOMES, *REPAIRED)
 FILE = "evidence.jsonl"
-# Of the lexical judge's suggestions those are used that reach this score, for sentences of so many
-# words: the rule is chosen on suggestions that were read (docs/agents.md); shorter sentences were
-# headings and marks.
+# A suggestion of the lexical judge is used if it reaches this score and its sentence has this many
+# words: chosen on suggestions that people read (docs/agents.md); shorter sentences were headings
+# and marks.
 LEXICAL_LEAST, LEXICAL_WORDS = 0.7, 4
 SUPPORT, RECHECK, UNCITED = "support", "recheck", "uncited"
 _MADE = make_object_type(
@@ -61,16 +61,16 @@ _MADE = make_object_type(
         "queries": list[str],
     }
 )
-_TEXT = 2  # of a payload: where the sentence stands, see `EvidenceAgent.inputs`
+_TEXT = 2  # position of the sentence in a payload, see `EvidenceAgent.inputs`
 SUFFIX = "-repaired"
 ORIGINAL, FROM = "original_citations", "repaired_from"
 
 
 class EvidenceSearch(Program):
-    """An agent looks for evidence where a citation fails or is missing (`agents.evidence`).
+    """An agent searches evidence for failed or missing citations (`agents.evidence`).
 
-    The support program's labels say where; they are judged here if it does not run too, or read
-    from `evidence.labels`.
+    Support labels show which sentences; they are judged here if the support task does not run, or
+    read from `evidence.labels`.
     """
 
     name = "evidence"
@@ -109,7 +109,7 @@ class EvidenceSearch(Program):
     shown = (*MEASURES[1:3], "contradicted", "not_found", REPAIRED[0])
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
-        """See Program; the second look needs a judge of its own."""
+        """See Program; the second check needs another judge."""
         return self.judges if RECHECK in config.judges else self.judges[:-1]
 
     def measures(self, config: Config) -> Names[str]:
@@ -124,7 +124,7 @@ class EvidenceSearch(Program):
         """See Program."""
         need_answers(collection)
         if not config.data.passages:
-            what = "searches passages: name files of them (data.passages, --passages)"
+            what = "searches passages: add passage files (data.passages, --passages)"
             raise InputError(f"evidence {what}")
 
     async def judge(self, run: Run) -> None:
@@ -153,7 +153,7 @@ class EvidenceSearch(Program):
         board.mark_failed((), MEASURES)
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """What was found for each sentence for which evidence was sought, with its passage."""
+        """Yield the result of each search for a sentence, with its passage."""
         for row in sentence_evidence(lines(FILE)):
             if row.outcome == NOT_SOUGHT:
                 continue
@@ -178,12 +178,12 @@ class EvidenceSearch(Program):
 def evidence_values(sentences: Sequence[SentenceEvidence]) -> dict[str, Value]:
     """The measures of one answer, each in [0, 1].
 
-    The share of its claiming sentences that came to each outcome, those for which nothing was
-    sought among the sentences. And support_precision and support_recall (see `support_scores`) as
-    if each suggestion that is used were the sentence's first citation.
+    The share of its sentences with each outcome, where sentences without a search count in the
+    total. And support_precision and support_recall (see `support_scores`) as if each used
+    suggestion were the sentence's first citation.
 
     Args:
-        sentences: all of the answer that make a claim.
+        sentences: all sentences of the answer that make a claim.
 
     >>> row = {"run_id": "r", "topic_id": "t", "outcome": "not_found"}
     >>> given = [SentenceEvidence(sentence=n, **row) for n in range(2)]
@@ -207,7 +207,7 @@ def _share(count: int, n: int, n_unjudged: int) -> Value:
 
 
 def _labels(sentence: SentenceEvidence) -> list[str | None]:
-    """The label of its first citation as repaired; [] where it has none."""
+    """Return the label of the first citation after repair; [] without a citation."""
     if sentence.repaired is not None:
         return ["full"]
     if sentence.outcome is None:
@@ -216,7 +216,7 @@ def _labels(sentence: SentenceEvidence) -> list[str | None]:
 
 
 class _Sentences:
-    """The sentences that make a claim, each as what is known of it and what the agent gets."""
+    """The sentences that make a claim, with what is known and the inputs of the agent."""
 
     def __init__(self, run: Run, labels: Labels) -> None:
         self._run, self._labels = run, labels
@@ -224,11 +224,11 @@ class _Sentences:
         self._is_given = run.config.evidence.labels is not None
 
     def items(self) -> Iterator[Item]:
-        """What the agent works on."""
+        """Return the items of the agent."""
         return (item for _, item in self.all() if item is not None)
 
     def all(self, *, count: bool = False) -> Iterator[tuple[SentenceEvidence, Item | None]]:
-        """Each sentence; None in place of an item: nothing is sought for it."""
+        """Yield each sentence; None instead of an item if it needs no search."""
         for answer, passages in self._run.collection.read_cited_answers():
             for sentence in answer.sentences:
                 if sentence.makes_claim:
@@ -243,7 +243,7 @@ class _Sentences:
                         yield evidence, None
 
     def _before_search(self, answer: Answer, sentence: Sentence) -> tuple[SentenceEvidence, str]:
-        """What is known before the search, and the label that says whether there is one."""
+        """Return what is known before the search, and the label that decides whether to search."""
         at = {"run_id": answer.run_id, "topic_id": answer.topic_id, "sentence": sentence.id}
         if not sentence.citations:
             return SentenceEvidence(**at, outcome=NOT_SOUGHT), UNCITED
@@ -281,7 +281,7 @@ class _Sentences:
 
 
 def evidence_agent(config: Config, judge_set: JudgeSet, corpus: Corpus) -> Agent:
-    """The agent of a config, with the judges of a judge_set."""
+    """Make the agent of a config, with the judges of a judge_set."""
     from ...agents.evidence import EvidenceAgent, Plan
 
     settings = config.evidence
@@ -327,17 +327,17 @@ def _is_shown(suggestion: Suggestion, text: str, config: Config) -> bool:
 
 
 def export_repaired(folder: Path, out: Path) -> dict[str, int]:
-    """Write the runs of a results folder with the suggestions that it uses as first citations.
+    """Write the runs of a results folder with used suggestions as first citations.
 
-    Each run has its name with `-repaired` behind it, and `repaired_from` says of which run it is.
-    A sentence that was changed has `original_citations` beside `citations`; passages that are new
-    to `references` stand at its end. Files keep their names, lines without a suggestion too.
+    Run names end in `-repaired`, and `repaired_from` names the original run. A changed sentence has
+    `original_citations` beside `citations`; new passages are added at the end of `references`.
+    Files keep their names, and lines without a suggestion are copied.
 
     Args:
-        out: a folder, made if it is not there, without files of these names.
+        out: a folder without files of these names; it is created if it does not exist.
 
     Returns: counts of answers, changed answers and sentences.
-    Raises: InputError where the runs are not those that were judged, or a file is there already.
+    Raises: InputError if the runs have changed since they were judged, or a file exists already.
     """
     changes: dict[tuple[str, str], dict[int, tuple[str, bool]]] = {}
     problems = Problems()
@@ -393,7 +393,7 @@ def _change(line: Line, changes: Mapping[int, tuple[str, bool]]) -> dict[str, An
         item = row[field][index]
         item = {"text": item} if isinstance(item, str) else item
         before = item.get("citations")
-        written = list(before or ())  # of a map: its keys, the strongest need not stand first
+        written = list(before or ())  # keys of a map, in any order
         if isinstance(before, dict):
             written = sorted(before, key=lambda key: -_weight(before[key]))
         rest = written[1:] if replaces else written

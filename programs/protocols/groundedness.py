@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge
 
 FILE, UNIT = "groundedness.jsonl", "statement"
-NO_CONTEXT = "the answer names no context: `references` in a run file, `contexts` in a sample"
+NO_CONTEXT = "the answer has no context: add `references` in a run file, `contexts` in a sample"
 
 
 class Groundedness(Program):
-    """Each sentence or claim of an answer, held against all of its contexts.
+    """Judge each sentence or claim of an answer against all of its contexts.
 
-    No citations are needed. Headings and sentences without text are left out. An answer that names
-    no context, or a context without a text in the data, ends as `Unjudged(no_passage)`.
+    No citations are needed. Headings and sentences without text are left out. An answer without a
+    context, or with a context without text, is `Unjudged(no_passage)`.
     """
 
     name = "groundedness"
@@ -96,7 +96,7 @@ class Groundedness(Program):
     file_kind, is_scored_alone = "statements", True
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
-        """See Program: claims take a judge that finds them."""
+        """See Program: claims need a judge that extracts them."""
         return self.judges if config.groundedness.unit == "claims" else self.judges[1:]
 
     def measures(self, config: Config) -> Names[str]:
@@ -108,13 +108,13 @@ class Groundedness(Program):
         need_answers(collection)
         if config.groundedness.contexts == "candidates":
             if not collection.candidates:
-                what = "name a file of them (data.candidates, --candidates)"
+                what = "add a file of candidates (data.candidates, --candidates)"
                 raise InputError(f"groundedness.contexts: candidates: {what}")
         elif collection.n_answers and not collection.named:
             what = "list their ids in `references`, or set groundedness.contexts: candidates"
-            raise InputError(f"groundedness: no answer names a context; {what}")
+            raise InputError(f"groundedness: no answer has a context; {what}")
         if not (collection.passages or collection.files_with_documents or not collection.n_answers):
-            what = "name a file of them (data.passages, --passages)"
+            what = "add passage files (data.passages, --passages)"
             raise InputError(f"groundedness: no context has a text; {what}")
 
     async def judge(self, run: Run) -> None:
@@ -174,7 +174,7 @@ class Groundedness(Program):
         }
 
     def items(self, folder: Folder) -> JudgedItems:
-        """Each statement of an answer; of claims that are not known, one that was not judged."""
+        """Return each statement of an answer; unknown claims are one unjudged statement."""
         cells = [
             (
                 (row.topic_id, row.run_id, row.statement_id or ""),
@@ -191,7 +191,7 @@ class Groundedness(Program):
         )
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each statement of an answer."""
+        """Yield each statement of an answer."""
         for _, row in statements_with_lines(lines(FILE)):
             name = row.statement_id or ""
             yield Judgement(
@@ -224,7 +224,7 @@ class Groundedness(Program):
 
 
 class _Context(NamedTuple):
-    """What an answer is held against; `missing`: why there is none, "" where there is."""
+    """The context of an answer; `missing`: why there is none, "" if there is one."""
 
     text: str
     missing: str = ""
@@ -239,13 +239,13 @@ class _Unit(NamedTuple):
     text: str
 
 
-_UNKNOWN = _Unit(None, None, "")  # in the place of claims that could not be found
+_UNKNOWN = _Unit(None, None, "")  # stands for claims that could not be extracted
 
 
 def _find_context(
     answer: Answer, passages: Mapping[str, Passage], data: Collection, config: Config
 ) -> _Context:
-    """All that the answer is held against, as one text."""
+    """Return the whole context of the answer as one text."""
     names: Sequence[str] = answer.references
     missing = NO_CONTEXT
     if config.groundedness.contexts == "candidates":
@@ -259,7 +259,7 @@ def _find_context(
         return _Context("", missing)
     if absent := [name for name in names if name not in passages]:
         of = f"{len(absent):,} of {len(names):,} contexts have no text in the data"
-        return _Context("", f"{of}, as {absent[0]}")
+        return _Context("", f"{of}, such as {absent[0]}")
     found = (passages[name] for name in names)
     text = join_context(f"{each.title}\n{each.text}" if each.title else each.text for each in found)
     return _Context(text) if text else _Context("", "its contexts are empty")
@@ -269,7 +269,7 @@ Claims = Mapping[AnswerId, Sequence[str] | None]
 
 
 def _with_contexts(run: Run) -> Iterator[tuple[Answer, _Context]]:
-    """The answers in their order, each with what it is held against."""
+    """Yield the answers in order, each with its context."""
     for answer, passages in run.collection.read_cited_answers():
         yield answer, _find_context(answer, passages, run.collection, run.config)
 
@@ -281,13 +281,12 @@ def _key(answer: Answer) -> AnswerId:
 def _calls(
     run: Run, claims: Claims | None
 ) -> Iterator[tuple[Answer, Sequence[_Unit], Item | None]]:
-    """Windows of statements, answer by answer, with the call about each.
+    """Yield windows of statements, answer by answer, with their calls.
 
-    None in the place of a call: nobody could say what the answer claims, which the stage of claims
-    has noted.
+    None instead of a call: the claims are unknown, as the stage of claims has noted.
 
     Args:
-        claims: of the answers that have a context; None: sentences are judged.
+        claims: claims of answers with a context; None: judge sentences.
     """
     judge: ItemJudge = run.judge_set["groundedness"]
     for answer, context in _with_contexts(run):
@@ -314,7 +313,7 @@ def _calls(
 
 
 def _list_statements(answer: Answer, claims: Claims | None) -> Sequence[_Unit]:
-    """What an answer says, by sentence or by claim; one that is _UNKNOWN for unknown claims."""
+    """Return the sentences or claims of an answer; _UNKNOWN for unknown claims."""
     sentences = [
         _Unit(str(sentence.id), sentence.id, sentence.text)
         for sentence in answer.sentences

@@ -1,4 +1,4 @@
-"""The items program: any judge labels the items of a file, whatever ids and texts they have."""
+"""The items task: a judge labels the items of a file, with any ids and texts."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge
 
 FILE = "labels.jsonl"
-_ALONE = -1  # in place of the number of a call: of an item that no call takes
+_ALONE = -1  # instead of the number of a call: an item without a call
 
 
 class Items(Program):
-    """Each item of a file gets a label of its judge; runs are scored where items name them."""
+    """A judge labels each item of a file; runs are scored if items name them."""
 
     name = ITEMS
     judges = ("item",)
@@ -85,7 +85,7 @@ class Items(Program):
         stage = labels(ITEMS, run.judge_set, config.items.name, calls.items, total=calls.total)
         async with run.session.judge_stage(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
-                waiting: dict[int, dict[str, Any]] = {}  # for rows before them
+                waiting: dict[int, dict[str, Any]] = {}  # for earlier rows
                 n_written = 0
                 for numbers, group, item in calls:
                     verdicts = make_rows(outcome(item), item.n)
@@ -108,7 +108,7 @@ class Items(Program):
         return None if about.get(ITEMS) is None else _scale_in(folder, about)
 
     def is_by_own_topics(self, measure: str, folder: Folder) -> bool:
-        """See Program: always, for a file of items need not be whole."""
+        """See Program: always, since a file of items may be a sample."""
         measures = _scale_in(folder.path, folder.notes).measures
         return measure.removesuffix(SUFFIX) in measures
 
@@ -125,18 +125,18 @@ class Items(Program):
 
 @dataclass
 class ItemCollection(Collection):
-    """The items of a file. None is kept: `rows()` reads them again in the same order."""
+    """The items of a file; `rows()` reads them from the file each time, in the same order."""
 
     path: Path = Path()
     fields: dict[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
-    key: tuple[str, ...] = ()  # the ids that each item has
+    key: tuple[str, ...] = ()  # the ids of each item
     n_items: int = 0
-    has_annotators: bool = False  # an item may have a row for each of them
+    has_annotators: bool = False  # an item may have a row for each annotator
 
     def rows(self) -> Iterator[ItemRow]:
-        """The items of this run, line by line."""
+        """Yield the items of this run, line by line."""
         lines = item_lines(self.path, Problems(), self.fields)
         rows = read_items(lines, self.inputs, optional=self.optional)
         rows = _take_once(rows) if self.has_annotators else rows
@@ -148,41 +148,41 @@ class ItemCollection(Collection):
 def load_items(config: Config) -> ItemCollection:
     """Read and check the file of items once.
 
-    `run.limit` takes the first so many topics, or so many items where they have no topics.
+    `run.limit` limits topics, or items if they have no topics.
 
-    Raises: InputError with every error of the file, and for a judge that is not there.
+    Raises: InputError with every error of the file, or for a missing judge.
     """
     path = config.data.items
     if path is None:
-        raise InputError("no items: name a file of them (data.items, --items)")
+        raise InputError("no items: add a file (data.items, --items)")
     if config.items.judge is None:
         names = ", ".join(item_judges())
         raise InputError(f"no judge of items: name {names} or a YAML file (items.judge, --judge)")
     inputs, optional = _inputs(config)
     fields = (*inputs, *optional, *key_fields())
     if unknown := [name for name in config.items.fields if name not in fields]:
-        what = f"items.fields: the judge has no input {unknown[0]!r} and items no such id"
+        what = f"items.fields: {unknown[0]!r} is neither an input of the judge nor an id of items"
         raise InputError(f"{what}; wanted one of {', '.join(fields)}")
     collection = ItemCollection({}, [], path=path, inputs=inputs, optional=optional)
     collection.fields = find_item_fields(path, config.items.fields, inputs, collection.problems)
     _check(collection, config.run.limit)
     collection.problems.raise_errors()
     if not collection.n_items:
-        raise InputError(f"{path}:1: no item in it, wanted one")
+        raise InputError(f"{path}:1: the file has no items")
     return collection
 
 
 def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the judge reads, and what it is shown besides where an item has it.
+    """Return the inputs of the judge, and optional texts of items.
 
-    Raises: InputError if there is none, or it lacks a model.
+    Raises: InputError if there is no judge, or it lacks a model.
     """
     if (own := config.items.own) is None:
         settings = config.judge(config.items.name)
         judge = settings.load(config.items.name)
         hidden = () if settings.titles else ("title",)
         return judge.inputs, tuple(name for name in judge.optional if name not in hidden)
-    from ...judges import read_custom_judge  # with which DSPy comes
+    from ...judges import read_custom_judge  # imports DSPy
 
     definition = read_custom_judge(own)
     if definition.lexical is None and config.get_model("item")[1].way == "lexical":
@@ -192,17 +192,17 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _check(collection: ItemCollection, limit: int | None) -> None:
-    """Note the ids of all items, and what is wrong with any of them."""
+    """Note the ids of all items, and their problems."""
     path, problems = collection.path, collection.problems
-    seen: dict[Cell, tuple[int, int]] = {}  # the line, and a hash of the texts
+    seen: dict[Cell, tuple[int, int]] = {}  # line, and hash of the texts
     runs: dict[str, None] = {}
     n_beyond = 0
     lines = _note_annotators(item_lines(path, problems, collection.fields), collection)
-    fine: set[tuple[str, str]] = set()  # ids of topics and runs that were looked at
+    fine: set[tuple[str, str]] = set()  # checked ids of topics and runs
     for row in read_items(lines, collection.inputs, optional=collection.optional):
         collection.key = collection.key or tuple(row.ids)
         if tuple(row.ids) != collection.key:
-            what = f"its ids are {', '.join(row.ids)}, those of the items before it"
+            what = f"its ids are {', '.join(row.ids)}, earlier items have"
             problems.error(path, row.line, "other_ids", f"{what} {', '.join(collection.key)}")
             continue
         cell = row.cell
@@ -210,11 +210,11 @@ def _check(collection: ItemCollection, limit: int | None) -> None:
         if cell in seen:
             first, texts_before = seen[cell]
             if not collection.has_annotators:
-                what = f"item {' '.join(cell)} stands in line {first} too, wanted once"
+                what = f"item {' '.join(cell)} is also in line {first}; wanted each item once"
                 problems.error(path, row.line, "duplicate_item", what)
             elif texts != texts_before:
-                what = f"item {' '.join(cell)} has other texts here than in line {first}"
-                problems.error(path, row.line, "duplicate_item", f"{what}, wanted the same")
+                what = f"item {' '.join(cell)} has other texts than in line {first}"
+                problems.error(path, row.line, "duplicate_item", f"{what}, wanted equal texts")
             continue
         seen[cell] = row.line, texts
         for name in ("topic_id", "run_id"):
@@ -244,14 +244,14 @@ def _check(collection: ItemCollection, limit: int | None) -> None:
 
 
 def _note_annotators(lines: Iterator[Line], collection: ItemCollection) -> Iterator[Line]:
-    """The lines; whether any of them names an annotator is noted before it is read."""
+    """Yield the lines, and note whether any has an annotator."""
     for line in lines:
         collection.has_annotators |= line.row.get("annotator") is not None
         yield line
 
 
 def _take_once(rows: Iterator[ItemRow]) -> Iterator[ItemRow]:
-    """The first row of each item."""
+    """Yield the first row of each item."""
     seen: set[Cell] = set()
     for row in rows:
         if row.cell not in seen:
@@ -260,10 +260,10 @@ def _take_once(rows: Iterator[ItemRow]) -> Iterator[ItemRow]:
 
 
 class _Calls:
-    """The items of a file as they go into calls: one by one, or a window of them.
+    """The items of a file, grouped into calls: one by one, or in windows.
 
-    A call is made when the last of its items is read; until then the others wait. Of a file
-    whose answers stand one after the other that is one answer at a time.
+    A call is ready when its last item is read. If the items of an answer follow each other in the
+    file, only one answer is in memory.
     """
 
     def __init__(self, collection: ItemCollection, judge: ItemJudge) -> None:
@@ -272,7 +272,7 @@ class _Calls:
         self._collection, self._judge = collection, judge
         self.total = collection.n_items
         if judge.listed is not None:
-            made: list[int] = []  # the numbers of the rows that have texts
+            made: list[int] = []  # numbers of rows with texts
             by_call = calls(judge, self._rows_with_texts(made))
             self.total = len(by_call)
             self._call_of = np.full(collection.n_items, _ALONE, dtype=np.int64)
@@ -287,11 +287,11 @@ class _Calls:
                 yield row
 
     def items(self) -> Iterator[Item]:
-        """In the order of their last rows in the file."""
+        """Return items in the order of their last rows in the file."""
         return (item for _, _, item in self)
 
     def __iter__(self) -> Iterator[tuple[list[int], list[ItemRow], Item]]:
-        """Of each call the numbers of its rows in the file, the rows, and what is judged."""
+        """Yield for each call the row numbers, the rows, and the judged item."""
         if self._judge.listed is None:
             for number, row in enumerate(self._collection.rows()):
                 yield [number], [row], self._item([row])
@@ -323,7 +323,7 @@ class _Calls:
 
 
 def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:
-    """What a manifest says of judged items. Raises: InputError if it says no such thing."""
+    """Return the scale of judged items in a manifest. Raises: InputError if it is invalid."""
     try:
         return ItemScale.model_validate(notes.get(ITEMS))
     except ValidationError as error:
@@ -332,6 +332,6 @@ def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:
 
 
 def _scale(collection: ItemCollection, judge: ItemJudge) -> ItemScale:
-    definition = getattr(judge, "definition", None)  # of a judge of one's own
+    definition = getattr(judge, "definition", None)  # a custom judge
     measure = definition and definition.measure
     return ItemScale.of(judge, collection.key, measure or MEAN_GAIN)

@@ -1,4 +1,4 @@
-"""Which file of a results folder holds judgements of a kind, and on which scale they are."""
+"""Find the file of a results folder with judgements of a kind, and their scale."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .judgements import Judgement, read_plain_judgements
 from .program import Program
 from .table import programs
 
-LABELS = "labels.jsonl"  # what there should be where a kind has no file of its own
+LABELS = "labels.jsonl"  # the expected file of kinds without their own file
 
 
 def list_judged_kinds() -> dict[str, str]:
-    """The kinds of judgements that a results folder may have, with their files."""
+    """Return the kinds of judgements that a results folder may have, with their files."""
     return {one.kind: one.judged for one in programs()}
 
 
 def find_task(folder: Path, kind: str) -> Program | None:
-    """The program whose judgements of this kind a results folder has.
+    """Return the task with judgements of this kind in a results folder.
 
     Args:
-        kind: of `list_judged_kinds`, or of a label file. Items, and what programs of other packages
-            judge, may have any ids, so labels of any kind may belong to them.
+        kind: a kind of `list_judged_kinds` or of a label file. Items, and judgements of tasks of
+            other packages, may have any ids, so labels of any kind may belong to them.
     """
     present = [one for one in programs() if (folder / one.judged).is_file()]
     label_kinds = kinds_of_labels()
@@ -38,19 +38,19 @@ def find_task(folder: Path, kind: str) -> Program | None:
 
 
 def find_judged_file(path: Path, kind: str) -> Path:
-    """The file with judgements of this kind in a results folder; a file is itself.
+    """Return the file with judgements of this kind in a results folder; a file is returned as is.
 
     Args:
-        kind: of `list_judged_kinds`, or the kind of the labels that are to be joined.
+        kind: a kind of `list_judged_kinds`, or the kind of labels to join.
 
-    Raises: InputError if the folder has none.
+    Raises: InputError if the folder has no such file.
     """
     if not path.is_dir():
         return path
     if (program := find_task(path, kind)) is not None:
         return path / program.judged
     name = list_judged_kinds().get(kind, LABELS)
-    raise InputError(f"{path}: has no {name}, so no judgements like the labels ({kind})")
+    raise InputError(f"{path}: has no {name}, so no judgements of the labels' kind ({kind})")
 
 
 def read_judgements(path: Path, kind: str) -> Iterator[Judgement]:
@@ -71,24 +71,24 @@ def read_judgements(path: Path, kind: str) -> Iterator[Judgement]:
 
 
 def kinds_in(path: Path) -> list[str]:
-    """The kinds that a results folder has judgements of, those of its own programs first."""
+    """Return the kinds of judgements in a results folder, those of its tasks first."""
     named = read_manifest(path)["config"]["program"] if (path / "manifest.json").is_file() else ()
     ours = sorted(programs(), key=lambda one: one.name not in named)
     return [one.kind for one in ours if (path / one.judged).is_file()]
 
 
 def kind_of_folder(path: Path) -> str:
-    """The first of them. Raises: InputError if there is none."""
+    """Return the first kind of judgements. Raises: InputError if there is none."""
     if kinds := kinds_in(path):
         return kinds[0]
     raise InputError(f"{path}: has none of {', '.join(list_judged_kinds().values())}")
 
 
 def scale_in(*paths: Path, kind: str | None = None) -> ItemScale | None:
-    """What a program says of its labels in the first of these that is a folder of such ones.
+    """Return a task's scale from the first path that is a folder with such judgements.
 
     Args:
-        kind: of the judgements; None: the first that a folder has.
+        kind: the kind of judgements; None: the first kind of a folder.
     """
     for path in paths:
         if path.is_dir():
@@ -100,22 +100,22 @@ def scale_in(*paths: Path, kind: str | None = None) -> ItemScale | None:
 
 
 def find_file_scale(*paths: Path, kind: str | None = None) -> tuple[str, ...] | None:
-    """The labels, worst to best, where `scale_in` knows them.
+    """Return the labels, worst to best, if `scale_in` knows them.
 
-    Labels of other files, which people gave to the same items, are on that scale too.
+    Human labels of the same items have the same scale.
     """
     item_scale = scale_in(*paths, kind=kind)
     return item_scale.labels if item_scale is not None else None
 
 
 def are_ordered(kind: str, scale: Sequence[str], *paths: Path) -> bool:
-    """Whether one label of this scale is better than another.
+    """Return whether the labels of this scale have an order.
 
     Args:
-        kind, scale: of the labels, as `LabelFile` has them.
-        paths: what they were read from; a folder of judged items says it of its labels.
+        kind, scale: of the labels, as in `LabelFile`.
+        paths: their files; a folder of judged items knows the order of its labels.
 
-    Labels of no known scale are sorted by name, and have no order.
+    Labels of an unknown scale are sorted by name, and have no order.
     """
     item_scale = scale_in(*paths, kind=kind)
     if item_scale is not None:

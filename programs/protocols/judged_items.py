@@ -1,4 +1,4 @@
-"""Judged items: their labels, their weights in each measure, and the scores that follow."""
+"""Judged items with their labels and weights in each measure, and their scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge
 
 Floats = NDArray[np.float64]
-ALL = "all"  # the run of items that belong to none, such as passages of a pool
+ALL = "all"  # the run of items without a run, such as passages of a pool
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Measure:
     """A measure that is a weighted mean of the gains of items."""
 
     name: str
-    gains: Mapping[str, float]  # label -> what it earns, worst label first
+    gains: Mapping[str, float]  # label -> its gain, worst label first
     weights: Floats  # (n_items,) of each item in its run's score; they sum to 1 or, where
     # topics or sentences earn nothing without a judgement, to less
     topics: tuple[str, ...]  # over which it is a mean
@@ -52,7 +52,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class JudgedItems:
-    """Every item of a judged file; two citations that ask the same question are one item."""
+    """All items of a judged file; citations with the same question are one item."""
 
     kind: str
     scale: tuple[str, ...]  # from worst to best
@@ -123,7 +123,7 @@ class Collected:
         self.probabilities: list[Mapping[str, float] | None] = []
         self.is_first: list[bool] = []
         self.weights: dict[str, list[float]] = {family: [] for family in families}
-        self.topics: dict[str, None] = {}  # of all answers, with items or without
+        self.topics: dict[str, None] = {}  # all answers, also those without items
 
     def add(
         self,
@@ -229,7 +229,7 @@ class ItemScale(Row):
     @model_validator(mode="after")
     def _is_whole(self) -> ItemScale:
         if not self.labels or (self.gains and self.gains.keys() != set(self.labels)):
-            raise ValueError("wanted labels, and where they are worth something a gain for each")
+            raise ValueError("wanted labels, and a gain for each label or for none")
         return self
 
     @classmethod
@@ -252,7 +252,7 @@ class ItemScale(Row):
 
     @property
     def measures(self) -> dict[str, dict[str, float]]:
-        """The gain of each label in each measure: the mean gain, and the share of each label."""
+        """Return the gain of each label by measure: the mean gain, and the share of each label."""
         return item_measures(self.labels, self.gains, self.measure)
 
     def get_run(self, cell: Cell) -> str:
@@ -299,7 +299,7 @@ def read_labelled_items(
     items = list(read_labelled(path, scale, problems))
     problems.raise_errors()
     if "topic_id" not in scale.key:
-        raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
+        raise InputError(f"{path}: its items have no topic_id; add one, intervals need topics")
     cells = [
         (item.cell, scale.get_run(item.cell), item.label, item.probabilities) for item in items
     ]
@@ -359,13 +359,13 @@ def item_values(
 
 
 def _mean(earned: list[float], counts: Counter[str | None], gains: Mapping[str, float]) -> Value:
-    """The mean of what the judged items earned, the others counted as worst and best."""
+    """Return the mean gain of judged items, with bounds for the others."""
     n_unjudged = counts[None]
     n = counts.total() - n_unjudged
     total = math.fsum(earned)
     value = total / n if n else None
     low = (total + n_unjudged * min(gains.values())) / counts.total()
     high = (total + n_unjudged * max(gains.values())) / counts.total()
-    if value is not None:  # the last bit of a division may say otherwise
+    if value is not None:  # a rounding error could violate this
         low, high = min(low, value), max(high, value)
     return Value(value, n, n_unjudged, low, high)

@@ -12,18 +12,18 @@ from ...records.reading.fields import Line, LineIndex, read_lines
 from ...records.reading.problems import Problems
 from ...records.rows import Explained, LabelScores
 
-LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for it
+LABEL_FIELDS = ("label", "assignment", "grade")  # its names in files
 TOPIC_FIELDS = ("topic_id", "qid", "id")
 NUGGET, KEY_POINT, SUB_QUESTION, QUESTION = "nugget", "key point", "sub-question", "question"
 ITEM = "item"
-# What all answers to a topic are compared with; see `table.point_units` for those of others.
+# Units of reference items; see `table.point_units` for those of other packages.
 POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION)
-NO_TOPIC = ""  # the key of what is of no topic
+NO_TOPIC = ""  # the key of lines without a topic
 
-# How a label is drawn: a glyph and its tone, as the report's style sheet names them.
+# How to draw a label: a glyph and its tone, as in the report's style sheet.
 STATED, PARTLY, MISSED, AGAINST, OPEN = ("✓", "f"), ("◐", "p"), ("✗", "n"), ("≠", "x"), ("–", "p")
 
-# What a person is shown, in this order, each with the names that files have for it.
+# Texts to show a person, in this order, with their names in files.
 TEXTS = {
     "question": ("question", "query", "topic"),
     "sub_narratives": ("sub_narratives",),
@@ -36,19 +36,19 @@ TEXTS = {
     "passage": ("passage",),
     "context": ("context",),
 }
-OPTIONAL = ("answer_text", "title", "sub_narratives")  # which may well be empty
-# What a judge or a person wrote beside a label.
+OPTIONAL = ("answer_text", "title", "sub_narratives")  # may be empty
+# Remarks of judges and people on a label.
 REMARKS = {
     "rationale": ("rationale", "reasoning"),
     "raw": ("raw", "raw_output", "prediction"),
     "quote": ("evidence",),
 }
-# Where no key point is judged, `evidence` may well be the text that was.
+# Without a key point, `evidence` may be the judged text.
 _WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
 
 Texts = dict[str, str]
 CellTexts = Iterator[tuple[Cell, Texts]]
-FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
+FileLines = Callable[[str], Iterator[Line]]  # file name -> lines
 Answers = Mapping[tuple[str, str], list["Judgement"]]  # by run and topic
 
 
@@ -62,13 +62,13 @@ class OfAnswer(Protocol):
 
 
 class Words(NamedTuple):
-    """What people call the labels and items of a program.
+    """The words of people for the labels and items of a task.
 
     Attributes:
         title: the name of all its items, such as Nuggets.
         item: the name of one. several: of more than one; "": with an s.
         hit: what a run does to get the best label for an item, such as "state it".
-        first: which items come first in a list of missed ones.
+        first: which items come first in a list of missed items.
         labels: how each label is drawn (STATED ...), and its name.
         penalties: the words for reference items with a weight below 0.
     """
@@ -83,7 +83,7 @@ class Words(NamedTuple):
 
     @classmethod
     def plain(cls, name: str, labels: Sequence[str]) -> Words:
-        """Return the words of a program that declares none; labels from worst to best."""
+        """Return default words of a task; labels from worst to best."""
         marks = [MISSED, *[PARTLY] * (len(labels) - 2), STATED][-len(labels) :]
         called = [label.replace("_", " ") for label in labels]
         each = zip(labels, marks, called, strict=True)
@@ -102,7 +102,7 @@ class Judgement(NamedTuple):
             POINTS), claim, citation, sentence, rating, item, or the word of another package.
         item: its name within the answer. text: what was looked for, or judged.
         label: None: not judged.
-        score: in [0, 1], how near it is to the best label.
+        score: in [0, 1], 1 for the best label.
         sub_narrative: the part of the narrative that a nugget belongs to; "": unknown.
         sentence: the 0-based index of the sentence. docid: the cited passage.
         weight: of a reference item, below 0 for a penalty; None: it has none.
@@ -132,12 +132,12 @@ class Judgement(NamedTuple):
 
     @property
     def quoted(self) -> tuple[Evidence, ...]:
-        """The evidence that was found in the judged text."""
+        """The quotes that were found in the judged text."""
         return tuple(each for each in self.evidence if each.is_quoted)
 
 
 def explanation(row: Explained) -> dict[str, Any]:
-    """Return why a judge gave a label, under the names of the fields of Judgement."""
+    """Return a judge's explanation of a label, by field of Judgement."""
     sure = (
         {"score": row.score, "probabilities": row.probabilities}
         if isinstance(row, LabelScores)

@@ -1,4 +1,4 @@
-"""Key points made of documents: found in each, merged over those of a topic, filtered."""
+"""Make key points from documents: extract, merge by topic, filter."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..engine.stage import Item, Maker, labels, make_rows, makes
 from .program import Run
 
 if TYPE_CHECKING:
-    from ..engine.session import Session  # with DSPy, which who reads results need not wait for
+    from ..engine.session import Session  # imports DSPy, which readers of results do not need
 
-NO_SPAN, FILTERED = "no_span", "filter"  # why a point is not among the key points
+NO_SPAN, FILTERED = "no_span", "filter"  # why a point was rejected
 EXTRACTED = list[tuple[StrictStr, list[StrictStr], list[StrictStr]]]  # FoundPoint
 MERGED = list[tuple[StrictStr, list[Count]]]  # MergedPoint
 
 
 class SourcedPoint(NamedTuple):
-    """A key point as it was found; `source` is the id of its document. See FoundPoint."""
+    """An extracted key point; `source` is the id of its document. See FoundPoint."""
 
     text: str
     spans: tuple[str, ...]
@@ -31,13 +31,13 @@ class SourcedPoint(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What came of the three steps, by topic; None where a judgement is missing.
+    """The results of the three steps by topic; None if a judgement is missing.
 
     Attributes:
         extracted: the points of each topic with documents.
-        merged: the key points, each with the spans and documents of all its members.
-        filtered: by point id the verdict as a row (`label`, `score`, `method`), None: not judged;
-            a topic whose points are None is not in it.
+        merged: the key points, each with the spans and documents of its members.
+        filtered: verdict by point id as a row (`label`, `score`, `method`); None: not judged.
+            Topics whose points are None are not included.
     """
 
     extracted: dict[str, list[SourcedPoint] | None]
@@ -45,17 +45,16 @@ class Made(NamedTuple):
     filtered: dict[str, dict[str, dict[str, Any] | None]]
 
     def keep_points(self, topic_id: str) -> tuple[KeyPoint, ...] | None:
-        """The points that answer the question; None where a judgement is missing."""
+        """Return the points that answer the question; None if a judgement is missing."""
         points, verdicts = self.merged.get(topic_id), self.filtered.get(topic_id)
         if points is None or verdicts is None or None in verdicts.values():
             return None
         return tuple(p for p in points if (verdicts[p.id] or {}).get("label") == "yes")
 
     def list_rejected(self, topic_id: str, query: str) -> Iterator[dict[str, Any]]:
-        """Rows of the points that are not among the key points, and why.
+        """Return rows of rejected points, with reasons.
 
-        `no_span`: none of their spans is in the document; `filter`: they do not answer the
-        question.
+        `no_span`: no span is in the document; `filter`: the point does not answer the question.
         """
         named = {"qid": topic_id, "query": query}
         for point in self.extracted.get(topic_id) or ():
@@ -80,9 +79,9 @@ class Made(NamedTuple):
 
 
 async def make_key_points(run: Run) -> dict[str, KeyPointSet | None]:
-    """Find, merge and filter the key points of each topic with documents; list those left out.
+    """Extract, merge and filter the key points of each topic with documents; list rejected points.
 
-    Returns: by topic; None where a judgement is missing that could have changed the points.
+    Returns: key points by topic; None if a missing judgement could have changed them.
     """
     topics, results = run.collection.topics, run.results
     questions = {topic.id: topic.question for topic in topics.values()}
@@ -104,11 +103,11 @@ async def find_points(
     questions: Mapping[str, str],
     documents: Mapping[str, Mapping[str, Passage]],
 ) -> Made:
-    """Extraction in rounds, merging, filter at 0.7.
+    """Extract key points in rounds, merge them, and filter them at 0.7.
 
     Args:
-        questions: what is asked, by topic.
-        documents: by topic and id; those of topics without a question are not read.
+        questions: questions by topic.
+        documents: by topic and id; documents of topics without a question are not read.
 
     Source: arXiv:2410.23000 (Long2RAG).
     """
@@ -123,7 +122,7 @@ async def _extract(
     questions: Mapping[str, str],
     documents: Mapping[str, Mapping[str, Passage]],
 ) -> dict[str, list[SourcedPoint] | None]:
-    """The points of each document, with the spans that are not in it apart."""
+    """Extract the points of each document; keep spans that are not in it separate."""
     extract = session.judge_set["keypoint_extractor"].extract
     read = {topic: of_topic for topic, of_topic in documents.items() if topic in questions}
 
@@ -154,7 +153,7 @@ async def _merge(
     questions: Mapping[str, str],
     extracted: Mapping[str, Sequence[SourcedPoint] | None],
 ) -> dict[str, list[KeyPoint] | None]:
-    """The points that a span of a document shows, merged; those without stay out."""
+    """Merge the points with a span in a document; leave out the others."""
     merge = session.judge_set["keypoint_merger"].merge
 
     def list_points(topic_id: str) -> list[SourcedPoint]:
@@ -182,7 +181,7 @@ async def _filter(
     questions: Mapping[str, str],
     merged: Mapping[str, Sequence[KeyPoint] | None],
 ) -> dict[str, dict[str, dict[str, Any] | None]]:
-    """Whether each key point answers the question of its topic."""
+    """Judge whether each key point answers the question of its topic."""
 
     def items() -> Iterator[Item]:
         for topic_id, points in merged.items():
@@ -203,7 +202,7 @@ async def _filter(
 
 
 def _plain(ask: Maker) -> Maker:
-    """The same, the points that it makes as plain tuples, which go into JSON."""
+    """Return a function that returns points as plain tuples for JSON."""
 
     async def make(question: str, inputs: Any) -> tuple[Any, Any]:
         points, calls = await ask(question, inputs)
@@ -219,7 +218,7 @@ def _no_such_point(item: Item, made: Any) -> str:
 
 
 def _key_points(points: Sequence[Any], extracted: Sequence[SourcedPoint]) -> list[KeyPoint]:
-    """Those merged, as (text, numbers of the members) in the journal."""
+    """Return merged points as (text, numbers of members) for the journal."""
     ids = key_point_ids([text for text, _ in points])
     made = []
     for name, (text, numbers) in zip(ids, points, strict=True):

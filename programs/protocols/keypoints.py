@@ -66,8 +66,8 @@ from .reference_items import (
 )
 from .scoreboard import Scoreboard, is_of_answered
 
-# Keys of the manifest: topics without key points; those whose points could not be made, and (run,
-# topic) of the answers to them.
+# Keys of the manifest: topics without key points; topics whose points could not be made, and
+# (run, topic) of their answers.
 EXCLUDED, FAILED = "topics_without_key_points", "cells_without_key_points"
 FAILED_TOPICS = "topics_with_failed_key_points"
 GROUNDEDNESS: JudgeName = "groundedness"
@@ -83,7 +83,7 @@ KEY_POINTS, ENTAILMENTS, CLAIMS = "keypoints.jsonl", "entailments.jsonl", "claim
 
 
 class KeyPoints(Program):
-    """Long2RAG (arXiv:2410.23000): key points of documents, looked for one by one in answers."""
+    """Long2RAG (arXiv:2410.23000): judge whether answers state the key points of documents."""
 
     name = "keypoints"
     paper = (
@@ -129,7 +129,7 @@ class KeyPoints(Program):
     without, of_points = EXCLUDED, shown
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
-        """See Program: the documents are read where they decide precision."""
+        """See Program: documents are read only for precision by documents."""
         return self.judges if config.keypoints.precision == "documents" else self.judges[:-1]
 
     def measures(self, config: Config) -> Names[str]:
@@ -149,13 +149,13 @@ class KeyPoints(Program):
         if is_given:
             return
         if not collection.documents:
-            what = "name them (data.keypoints) or documents to make them from"
+            what = "add a file (data.keypoints) or documents to make them from"
             raise InputError(f"keypoints needs key points: {what} (data.documents)")
-        what = "key points are what answers a question; name a file of topics (--topics)"
+        what = "key points need questions; add a topics file (--topics)"
         check_questions(collection, what)
 
     async def judge(self, run: Run) -> None:
-        """Have key points made where none are given, and look for them in answers."""
+        """Make key points if none are given, and judge whether answers state them."""
         collection, results, data = run.collection, run.results, run.config.data
         sets = collection.key_points
         if sets is None:
@@ -167,7 +167,7 @@ class KeyPoints(Program):
             t: points for t, points in by_topic.items() if points is None or points.key_points
         }
         where = data.keypoints or data.documents or "key points"
-        why = "key points, it is left out of their scores"
+        why = "key points, so it is excluded from their scores"
         exclude(run, EXCLUDED, by_topic, "no_key_points", why, where)
         results.notes[FAILED_TOPICS] = [t for t, points in by_topic.items() if points is None]
         results.notes[FAILED], lengths = await judge_entailment(run, by_topic)
@@ -188,7 +188,7 @@ class KeyPoints(Program):
         board.exclude(self.shown, folder.notes.get(EXCLUDED, ()))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
-        """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
+        """Return only KPR: the claims behind KPP and KPF differ between judges."""
         return {
             at: {
                 "KPR": key_point_recall([one.label for one in judgements if one.unit == KEY_POINT])
@@ -197,7 +197,7 @@ class KeyPoints(Program):
         }
 
     def items(self, folder: Folder) -> JudgedItems:
-        """Each key point of an answer; where they could not be made, one that was not judged."""
+        """Return each key point of an answer; if they could not be made, one unjudged item."""
         cells: list[tuple[Cell, str, str | None, Mapping[str, float] | None]] = [
             ((row.topic_id, row.run_id, row.key_point_id), row.run_id, row.label, row.probabilities)
             for row in read_entailments(folder.need(ENTAILMENTS), folder.problems)
@@ -211,7 +211,7 @@ class KeyPoints(Program):
         )
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each key point of an answer, and each of its claims."""
+        """Yield each key point and each claim of an answer."""
         sets = key_point_sets(lines(KEY_POINTS))
         texts = {(topic, p.id): p.text for topic, of in sets.items() for p in of.key_points}
         for _, row in entailments_with_lines(lines(ENTAILMENTS)):
@@ -248,13 +248,13 @@ class KeyPoints(Program):
 
 @dataclass
 class KeyPointCell:
-    """What was judged of one answer.
+    """The judgements of an answer.
 
     Attributes:
-        labels: yes, neutral, no or None (not judged) of each key point; None for the whole: the
-            key points of its topic, or the answer itself, could not be made.
-        claims: of the answer, where `precision` is asked for; None: they are missing.
-        precision: whether claims were asked for; documents: also of the documents.
+        labels: yes, neutral, no or None (not judged) for each key point; None instead: the key
+            points of its topic or the answer could not be made.
+        claims: the claims of the answer, if `precision` is set; None: missing.
+        precision: whether claims were judged; documents: also against documents.
     """
 
     topic_id: str
@@ -264,7 +264,7 @@ class KeyPointCell:
     precision: Precision = False
 
     def values(self) -> dict[str, Value]:
-        """KPR, and KPP and KPF where claims were asked for, by each reading."""
+        """Return KPR, and KPP and KPF if claims were judged, for each reading."""
         if self.labels is None:
             return dict.fromkeys(list_measures(self.precision), make_failed())
         recall = key_point_recall(self.labels)
@@ -285,13 +285,13 @@ class KeyPointCell:
         both = key_point_f1(recall, precision)
         is_zero = recall.is_complete and recall.value == 0
         if precision.value is None and not (both.is_undefined or is_zero):
-            # Of an answer without a claim it is 0/0, and no part of the mean, or 0.
+            # For an answer without a claim it is 0/0 and excluded from the mean, or 0.
             both = Value(None, both.n, both.n_unjudged, 0.0, 1.0)
         return {f"KPP{suffix}": precision, f"KPF{suffix}": both}
 
 
 def list_measures(precision: Precision) -> tuple[str, ...]:
-    """The measures by what is asked about claims."""
+    """Return the measures for a setting of precision."""
     if not precision:
         return KEY_POINT_MEASURES[:1]
     by_documents = tuple(f"{name}{SUFFIX_OF_DOCUMENTS}" for name in KEY_POINT_MEASURES[1:])
@@ -299,24 +299,24 @@ def list_measures(precision: Precision) -> tuple[str, ...]:
 
 
 def find_precision(folder: Folder) -> Precision:
-    """What was asked about claims in a folder."""
+    """Return the setting of precision of a folder."""
     if folder.file(CLAIMS) is None:
         return False
     return "documents" if folder.setting("keypoints", "precision") == "documents" else True
 
 
 def _need_documents(config: Config, collection: Collection) -> None:
-    """Raise InputError for a topic without documents: its claims would all be unsupported."""
+    """Raise InputError for a topic without documents: all its claims would be unsupported."""
     where = config.data.documents or "data.documents"
     known = collection.key_points if collection.key_points is not None else collection.documents
     lost = [t for t in collection.topics if t in known and not collection.documents.get(t)]
     if lost:
         what = f"no document of topic {lost[0]!r}"
-        raise InputError(f"{where}: {what}, which keypoints.precision: documents needs")
+        raise InputError(f"{where}: {what}; keypoints.precision: documents needs one")
 
 
 def read_cells(folder: Folder) -> list[KeyPointCell]:
-    """What was judged of every answer."""
+    """Return the judgements of every answer."""
     cells: dict[tuple[str, str], KeyPointCell] = {}
     for row in read_entailments(folder.need("entailments.jsonl"), folder.problems):
         cell = cells.setdefault((row.run_id, row.topic_id), KeyPointCell(row.topic_id, row.run_id))
@@ -342,16 +342,16 @@ def group_rows(
     n_points: Mapping[str, int],
     lengths: Mapping[tuple[str, str], int],
 ) -> Iterator[dict[str, Any]]:
-    """Rows of each run: means by domain, category and length of its answers, and micro recall.
+    """Return rows of each run: means by domain, category and length of answers, and micro recall.
 
     Args:
-        topics: those that every run has to answer.
-        n_points: key points of each topic whose points are known; those of others are in no micro
-            recall, which is then open.
-        lengths: words of the answers, by topic and run; not of those that were not made.
+        topics: the topics that every run must answer.
+        n_points: number of key points by topic, if known; unknown topics leave micro recall open.
+        lengths: words of answers by topic and run, without answers that could not be made.
 
-    `by` says what the groups are, `group` which one; of length it is the fewest to the most words
-    of a quarter of the run's answers, and `all` has Spearman's correlation of length and KPR.
+    `by` names the grouping, `group` the group. Groups of length are quartiles of the run's
+    answers, named after the fewest and most words; `all` has Spearman's correlation of length and
+    KPR.
     """
     by_run: dict[str, list[KeyPointCell]] = {}
     for cell in cells:
@@ -388,7 +388,7 @@ def group_rows(
         quarters = by_length(recalls, [lengths[cell.topic_id, run_id] for cell in with_length])
         for part in quarters.bins:
             group, mean = f"{part.shortest:.0f}-{part.longest:.0f}", part.mean
-            if n_lost := len(own) - len(with_length):  # nobody knows in which
+            if n_lost := len(own) - len(with_length):  # the group is unknown
                 mean = mean.widen(IN_0_TO_1, n_lost)
             yield _row(run_id, "length", group, "KPR", mean, part.n)
         row = {"run_id": run_id, "by": "length", "group": "all", "measure": "spearman_KPR"}
@@ -405,10 +405,9 @@ def _row(
 async def judge_entailment(
     run: Run, sets: Sets
 ) -> tuple[list[tuple[str, str]], dict[AnswerId, int]]:
-    """Look for the key points in all answers, one by one or a window in a call.
+    """Judge whether answers state the key points, one by one or in windows.
 
-    Returns: (run, topic) of the answers whose key points could not be made; the words of each
-        answer.
+    Returns: (run, topic) of answers whose key points could not be made; the words of each answer.
     Source: arXiv:2410.23000 asks about one key point at a time.
     """
     points = {
@@ -432,7 +431,7 @@ async def judge_entailment(
 
 
 async def write_claims(run: Run, sets: Sets) -> None:
-    """Write claims.jsonl: what each answer claims, and which of it states a key point."""
+    """Write claims.jsonl: the claims of each answer, and which claims state a key point."""
     n_with_text = run.collection.n_with_text
     total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
     claims = await extract_claims(
@@ -456,7 +455,7 @@ async def write_claims(run: Run, sets: Sets) -> None:
 async def _precise(
     run: Run, sets: Sets, claims: Mapping[AnswerId, Sequence[str] | None]
 ) -> dict[AnswerId, list[dict[str, Any]]]:
-    """By answer the verdicts on its claims, `yes` where one states a key point."""
+    """Return verdicts on claims by answer, `yes` if a claim states a key point."""
     from ...judges.keypoints import number_key_points  # with which DSPy comes
 
     size = run.judge_set["claim"].window
@@ -485,7 +484,7 @@ async def _precise(
 async def _hold_against_documents(
     run: Run, claims: Mapping[AnswerId, Sequence[str] | None]
 ) -> dict[AnswerId, list[dict[str, Any]]]:
-    """By answer what the documents of its topic say of its claims."""
+    """Return verdicts on claims by answer, against the documents of the topic."""
     judge, topics = run.judge_set[GROUNDEDNESS], run.collection.topics
     contexts = {
         topic: join_context(one.text for one in documents.values())

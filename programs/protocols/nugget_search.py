@@ -1,4 +1,4 @@
-"""Nugget banks that an agent searches for in the passages of a run (`nuggets.method: search`)."""
+"""Make nugget banks with an agent that searches the passages (`nuggets.method: search`)."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ MADE = make_object_type(
         "merged": Count,
         "facets": make_list_type(make_object_type({"question": StrictStr, "nuggets": Count})),
         "read": list[StrictStr],
-        "calls": int,  # a jury may go beyond the limit, which is looked at before each question
+        "calls": int,  # a jury may exceed the limit, which is checked before each question
     }
 )
 _ENDED = {
-    "rounds": "the last round still brought something",
-    "calls": "the calls were used up",
+    "rounds": "the last round still found nuggets",
+    "calls": "the limit of calls was reached",
     "most": "the list was full",
 }
 Passages = Mapping[str, Sequence[str]]  # texts by topic
-Start = Mapping[str, Outcome | Sequence[str]]  # nuggets by topic; or why there are none
+Start = Mapping[str, Outcome | Sequence[str]]  # nuggets by topic, or the reason why there are none
 
 
 def check_search(config: Config, collection: Collection) -> None:
-    """Raise InputError where there is nothing to search, or to start from."""
+    """Raise InputError if there is nothing to search or to start from."""
     if config.data.nuggets is not None:
-        what = "makes nuggets, and data.nuggets gives them; take one"
+        what = "makes nuggets, but data.nuggets gives them; use one of them"
         raise InputError(f"nuggets.method: search {what} (nuggets.start takes a bank)")
     if not config.data.passages:
         what = "searches passages: name files of them (data.passages, --passages)"
         raise InputError(f"nuggets.method: search {what}")
     if config.nuggets.start == "window" and not collection.candidates:
-        what = "makes nuggets of candidates: name a file of them (data.candidates, --candidates)"
+        what = "makes nuggets from candidates: add a file (data.candidates, --candidates)"
         raise InputError(f"nuggets.start: window {what}")
 
 
@@ -77,7 +77,7 @@ async def search_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
     """A bank for each topic; None where a judgement or search is missing.
 
     Args:
-        passages: the relevant candidates, from which `nuggets.start: window` makes nuggets.
+        passages: the relevant candidates, for `nuggets.start: window`.
     """
     topics, results = run.collection.topics, run.results
     start = await _start(run, passages)
@@ -86,7 +86,7 @@ async def search_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
         for topic in topics.values():
             ids, starting = {"topic_id": topic.id}, start.get(topic.id, ())
             if isinstance(starting, Unjudged):
-                yield Item(ids, None, 1, f"what it starts from: {starting.detail}", starting.reason)
+                yield Item(ids, None, 1, f"start of the search: {starting.detail}", starting.reason)
             else:
                 yield Item(ids, (topic.id, topic.question, starting))
 
@@ -96,7 +96,7 @@ async def search_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
     with results.open(SEARCHES) as rows, results.open(POOL) as pool:
         for topic_id, made in found.items():
             if made["ungrounded"]:
-                results.count("nuggets that no passage carries", made["ungrounded"])
+                results.count("nuggets that no passage supports", made["ungrounded"])
             fields = {name: made[name] for name in made if name not in ("nuggets", "read")}
             row = {"topic_id": topic_id, **fields}
             rows.write({**row, "nuggets": len(made["nuggets"]), "read": len(made["read"])})
@@ -116,13 +116,13 @@ def _searcher(run: Run) -> NuggetSearcher:
 
 
 def _relevant(made: Mapping[str, Any]) -> list[str]:
-    """The passages that were read and carry a nugget, in the order in which they were read."""
+    """Return the passages with a nugget, in reading order."""
     carry = {source["docid"] for nugget in made["nuggets"] for source in nugget["sources"]}
     return [docid for docid in dict.fromkeys((*made["read"], *sorted(carry))) if docid in carry]
 
 
 async def _start(run: Run, passages: Passages) -> Start:
-    """The nuggets that searches start from, by topic."""
+    """Return the nuggets at the start of searches, by topic."""
     setting = run.config.nuggets.start
     if isinstance(setting, Path):
         banks = read_nugget_banks(setting, run.collection.problems)
@@ -150,7 +150,7 @@ async def _start(run: Run, passages: Passages) -> Start:
 
 
 async def _rate(run: Run, found: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
-    """Rate, sort, keep, as of any nuggets."""
+    """Rate, sort and cut the nuggets."""
     topics, importance = run.collection.topics, run.judge_set["importance"]
     keep = run.config.nuggets.keep
 
@@ -189,15 +189,15 @@ def _nuggets(kept: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[Nugget]:
 
 
 def find_searches(folder: Path) -> Path | None:
-    """The file that says how the searches of a results folder ended; None: it has none."""
+    """Return the file with the results of searches in a folder; None if there is none."""
     paths = (folder / SEARCHES, folder / "hunt.jsonl")  # its name in earlier versions
     return next((path for path in paths if path.is_file()), None)
 
 
 def summarize_searches(folder: Path) -> list[str]:
-    """What a results folder says of its searches: who was done, and new nuggets by round.
+    """Summarise the searches of a results folder: saturated topics, and new nuggets by round.
 
-    [] where nothing was searched for.
+    [] without searches.
     """
     path, problems = find_searches(folder), Problems()
     if path is None:

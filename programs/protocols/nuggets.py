@@ -63,11 +63,11 @@ from .relevance import FILE as RELEVANCE
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
 
-FAMILIES = (*NUGGET_WEIGHTS, "SN")  # of measures in which a nugget weighs the same
+FAMILIES = (*NUGGET_WEIGHTS, "SN")  # measures with equal weights of nuggets
 GAINS = NUGGET_GAINS | NARRATIVE_GAINS
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
-# Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,
-# topic, words) of the answers to them; by topic, missing grades of passages for its nuggets.
+# Keys of the manifest: topics without nuggets; topics whose nuggets could not be made, and (run,
+# topic, words) of their answers; by topic, missing grades of passages for its nuggets.
 EXCLUDED, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
 FAILED, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
 EXPECTED_NUGGET_MEASURES = tuple(name + SUFFIX for name in NUGGET_MEASURES)
@@ -76,7 +76,7 @@ MADE = make_object_type(
     {"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count}
 )
 LOOK = Look[Nugget]("assignments", "assigner", "nuggets", lambda *given: given)
-NOT_JUDGED = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic got no nugget bank
+NOT_JUDGED = Value(None, 0, 1, 0.0, 1.0)  # the nugget of an answer without a nugget bank
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
@@ -103,7 +103,7 @@ class Nuggets(Program):
         },
     )
     derived = (SEARCHES, POOL, RELEVANCE)
-    stages = ("assignments", "nuggets", "search", "start", "hunt")  # hunt: of earlier versions
+    stages = ("assignments", "nuggets", "search", "start", "hunt")  # hunt: name in earlier versions
     makes: ClassVar[Mapping[str, str]] = {"nuggets": BANKS}
     notes: ClassVar[Mapping[str, Any]] = {
         WITHOUT_BANK: [], EXCLUDED: [], FAILED: [], UNGRADED: {},
@@ -156,7 +156,7 @@ class Nuggets(Program):
         if not collection.candidates and collection.banks is None:
             what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"
             raise InputError(f"nuggets needs {what}")
-        if "relevance" not in config.program:  # which checks them too
+        if "relevance" not in config.program:  # checks them too
             check_candidates(config, collection)
 
     async def judge(self, run: Run) -> None:
@@ -164,7 +164,7 @@ class Nuggets(Program):
         banks = await _banks(run)
         run.results.notes[FAILED] = [topic for topic, bank in banks.items() if bank is None]
         where = run.config.data.nuggets or run.config.data.candidates or "nuggets"
-        why = "nuggets, it is left out of the nugget scores"
+        why = "nuggets, so it is excluded from the nugget scores"
         with_nuggets = {topic for topic, bank in banks.items() if bank is None or bank.nuggets}
         exclude(run, EXCLUDED, with_nuggets, "no_nuggets", why, where)
         run.results.notes[WITHOUT_BANK] = await _assign(run, banks)
@@ -173,7 +173,7 @@ class Nuggets(Program):
         """See Program."""
         path = folder.need(ASSIGNMENTS)
         is_expected = False
-        plain: list[tuple[str, str]] = []  # answers whose nuggets are of no sub-narrative
+        plain: list[tuple[str, str]] = []  # answers whose nuggets have no sub-narrative
         n_rows = 0
         for row in read_assignments(path, folder.problems, folder.where):
             is_expected |= any(each.probabilities is not None for each in row.nuggets)
@@ -199,9 +199,11 @@ class Nuggets(Program):
                 board.add(run_id, topic_id, length_value(n))
         failed, ungraded = folder.notes.get(FAILED, ()), folder.notes.get(UNGRADED, {})
         board.bound(measures, dict.fromkeys(failed, 0) | ungraded)
-        board.bound((LENGTH,), dict.fromkeys(failed, 1))  # it may have no nuggets, and be out
+        board.bound((LENGTH,), dict.fromkeys(failed, 1))  # it may have no nuggets and be excluded
         board.mark_failed((), (*measures, LENGTH))
-        scores = [name for name in MEASURES if name != LENGTH]  # an answer has its words anyway
+        scores = [
+            name for name in MEASURES if name != LENGTH
+        ]  # the length of an answer is always known
         board.exclude(scores, folder.notes.get(EXCLUDED, ()))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
@@ -260,7 +262,7 @@ def nugget_items(
 
     Args:
         without_bank: (run, topic) of those answers.
-        counted_of: returns the topics of the means, given those with answers.
+        counted_of: returns the topics of means, given topics with answers.
     """
     collected = Collected(FAMILIES)
     defined: dict[str, set[str]] = {family: set() for family in FAMILIES}
@@ -285,7 +287,7 @@ def nugget_items(
         for of_family in defined.values():
             of_family.add(topic_id)
     every = counted_of(collected.topics)
-    # Left out: 0/0 for every answer, such as V where no nugget is vital.
+    # Excluded: 0/0 for every answer, such as V without vital nuggets.
     nothing = {family: collected.topics.keys() - of_family for family, of_family in defined.items()}
     counted = {f: [t for t in every if t not in nothing[f]] for f in defined}
     if collected.topics.keys() == nothing["SN"] or not _any_narrative(collected):
@@ -296,14 +298,14 @@ def nugget_items(
 
 
 def _any_narrative(collected: Collected) -> bool:
-    """Whether a judged nugget is of a sub-narrative; those that were not made are of none."""
+    """Return whether a judged nugget has a sub-narrative."""
     return any(
         w and cell[2] for w, cell in zip(collected.weights["SN"], collected.index, strict=True)
     )
 
 
 async def _banks(run: Run) -> Banks:
-    """The nuggets that were given, or new ones from the relevant candidates."""
+    """Return the given nuggets, or make nuggets from the relevant candidates."""
     collection, results = run.collection, run.results
     topics = collection.topics
     banks = {topic: bank for topic, bank in (collection.banks or {}).items() if topic in topics}
@@ -329,7 +331,7 @@ async def _banks(run: Run) -> Banks:
 
 
 def _relevant(run: Run, topic_id: str, grades: Mapping[str, Mapping[str, int | None]]) -> list[str]:
-    """The texts of a topic's relevant candidates, in their order."""
+    """Return the texts of a topic's relevant candidates, in order."""
     collection, least = run.collection, run.config.nuggets.min_grade
     ranking, of_topic = collection.candidates.get(topic_id), grades.get(topic_id, {})
     return [
@@ -346,12 +348,12 @@ async def _make_banks(
     grades: Mapping[str, Mapping[str, int | None]],
     existing: Mapping[str, NuggetBank],
 ) -> Banks:
-    """Create, rate, sort, keep: one list for each topic that has a relevant passage.
+    """Create, rate, sort and cut a list of nuggets for each topic with a relevant passage.
 
     Args:
-        existing: the lists that are there, to which it adds.
+        existing: existing lists; new lists are added.
 
-    A topic without one has no bank, unless a grade is missing that could have given it one.
+    A topic without a relevant passage has no bank, unless a missing grade leaves that open.
     Source: arXiv:2411.09607, the numbers of `NuggetsConfig`.
     """
     collection, results, numbers = run.collection, run.results, run.config.nuggets
@@ -403,9 +405,9 @@ async def _make_banks(
 
 
 async def _assign(run: Run, banks: Banks) -> list[tuple[str, str, int]]:
-    """Look for the nuggets in all answers.
+    """Judge which nuggets answers state.
 
-    Returns: (run, topic, words) of those whose bank is not there.
+    Returns: (run, topic, words) of answers without a bank.
     """
     points = {t: None if bank is None else bank.nuggets for t, bank in banks.items()}
     count_name = "answers without text (all nuggets not_support)"
@@ -432,14 +434,14 @@ def _bank(topic: Topic, kept: list[list[str]]) -> NuggetBank:
 
 
 def _values(row: Assignment, labels: Sequence[str | None], length: int | None) -> dict[str, Value]:
-    """The measures of an answer, if these are the labels of its nuggets."""
+    """Compute the measures of an answer from labels of its nuggets."""
     nuggets = [assigned.nugget for assigned in row.nuggets]
     importances = [nugget.importance for nugget in nuggets]
     return nugget_values(labels, importances, length, [one.sub_narrative for one in nuggets])
 
 
 def _compute_expected(row: Assignment) -> dict[str, Value]:
-    """The six nugget measures of one answer by probabilities."""
+    """Compute the six nugget measures of an answer from probabilities."""
     gains = NUGGET_GAINS["A"]
     chances = [chances_of_label(each.label, each.probabilities, gains) for each in row.nuggets]
     return expected_nugget_scores(chances, [each.nugget.importance for each in row.nuggets])

@@ -1,4 +1,4 @@
-"""What answers to a topic are compared with, such as nuggets: looked for, a window in a call."""
+"""Reference items such as nuggets: judge whether answers state them, in windows per call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .program import CellTexts, Run, Texts
 
 
 class ReferenceItem(Protocol):
-    """What an answer is compared with, such as a nugget or a key point."""
+    """A reference item, such as a nugget or a key point."""
 
     @property
     def id(self) -> str: ...
@@ -36,17 +36,17 @@ class ReferenceItem(Protocol):
 
 
 P = TypeVar("P", bound=ReferenceItem)
-Rows = list[dict[str, Any]]  # a verdict each, as `make_rows` has it
+Rows = list[dict[str, Any]]  # verdicts as in `make_rows`
 
 
 @dataclass(frozen=True)
 class Look(Generic[P]):
-    """A stage in which a judge looks for points in answers.
+    """A stage in which a judge checks answers for reference items.
 
     Attributes:
-        named: what the ids of an item call its points.
-        payload: what the judge reads, of a question, an answer's text and the texts of points.
-        takes: whether a point is of those that this judge is asked about.
+        named: the id name of the points of an item.
+        payload: makes the inputs of the judge from question, answer text and texts of points.
+        takes: whether to ask this judge about a point.
     """
 
     stage: str
@@ -56,7 +56,7 @@ class Look(Generic[P]):
     takes: Callable[[P], bool] = lambda point: True
 
     def of(self, run: Run, points: Mapping[str, Sequence[P] | None]) -> Stage:
-        """The stage: answer by answer, so that calls about one answer follow each other."""
+        """Return the stage, answer by answer, so that calls about one answer follow each other."""
         size, n_with_text = run.judge_set[self.judge].window, run.collection.n_with_text
 
         def items() -> Iterator[Item]:
@@ -71,7 +71,7 @@ class Look(Generic[P]):
     def windows(
         self, run: Run, answer: Answer, points: Sequence[P]
     ) -> Iterator[tuple[Sequence[int], Item]]:
-        """The indices of the points of each call, and what is asked; of no text nothing is."""
+        """Yield the indices of points of each call, and its inputs; nothing for an empty answer."""
         wanted = [index for index, point in enumerate(points) if self.takes(point)]
         size, topic = run.judge_set[self.judge].window, run.collection.topics[answer.topic_id]
         for start in range(0, len(wanted) if answer.text.strip() else 0, size):
@@ -92,12 +92,12 @@ async def look_for(
     absent: str,
     count_name: str,
 ) -> AsyncIterator[Iterator[tuple[Answer, Rows | None]]]:
-    """Look for the points of a topic in all answers to it; each answer with a row a point.
+    """Judge the points of a topic in all its answers; yield each answer with a row per point.
 
     Args:
-        points: by topic; None: they could not be made, and nor can the rows.
-        absent: the label of each point in an answer without text, which is not asked about.
-        count_name: of the count of such answers.
+        points: by topic; None: they could not be made.
+        absent: the label of points for an answer without text, which is not asked about.
+        count_name: the name of the count of such answers.
     """
     async with AsyncExitStack() as stages:
         outcomes = [
@@ -128,15 +128,15 @@ async def look_for(
 
 
 def check_topics(topic_ids: Collection[str], where: Path | str, data: Data) -> None:
-    """List topics of a file that are not judged. Raises: InputError if none of them is."""
+    """List topics of a file that are not judged. Raises: InputError if no topic is judged."""
     for topic in topic_ids:
         if topic not in data.topics and topic not in data.beyond_limit:
             near = nearest(topic, data.topics)
-            what = f"topic {topic!r} is not judged, what stands here for it is not used{near}"
+            what = f"topic {topic!r} is not judged, so its lines are not used{near}"
             data.problems.skip(where, 0, "unknown_topic", what)
     if topic_ids and not any(topic in data.topics for topic in topic_ids):
         both = against(list(topic_ids), data.topics)
-        raise InputError(f"{where}: nothing in it is of a topic that is judged: {both}")
+        raise InputError(f"{where}: has no judged topic: {both}")
 
 
 def check_questions(data: Data, why: str) -> None:
@@ -148,12 +148,12 @@ def check_questions(data: Data, why: str) -> None:
 def exclude(
     run: Run, note: str, with_points: Container[str], kind: str, why: str, where: Path | str
 ) -> None:
-    """Note the topics that have no points, and list each as one that has none, and `why`.
+    """Note the topics without points, and list each as a problem.
 
     Args:
         note: key of the manifest.
-        with_points: topics that have some, or may have.
-        kind: of the problem.
+        with_points: topics that have points, or may have.
+        kind: the kind of the problem.
     """
     without = [topic for topic in run.collection.topics if topic not in with_points]
     run.results.notes[note] = without
@@ -167,7 +167,7 @@ def read_reference_texts(
     wanted: Collection[Cell],
     texts: Callable[[str, Answer, P], Texts],
 ) -> CellTexts:
-    """What a person reads of the question, the answer and the point of each of these cells."""
+    """Yield question, answer and reference item as texts for people, for each of these items."""
     for answer in data.answers():
         for point in points.get(answer.topic_id, ()):
             cell = (answer.topic_id, answer.run_id, point.id)

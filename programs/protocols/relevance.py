@@ -1,4 +1,4 @@
-"""The relevance task: a grade for each candidate passage, and how good their ranking is by it."""
+"""The relevance task: grade each candidate passage, and score their ranking."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from .scoreboard import Scoreboard
 if TYPE_CHECKING:
     from ...judges import ItemJudge
 
-# arXiv:2406.06519 feeds its grades to such measures; computed by ir_measures.
+# arXiv:2406.06519 uses its grades in such measures; computed by ir_measures.
 RANKING_MEASURES = ("nDCG@10", "P(rel=2)@10", "AP(rel=2)")
 
-# topic -> passage -> grade; None: asked and not judged
+# topic -> passage -> grade; None: asked but not judged
 Grades = Mapping[str, Mapping[str, int | None]]
 
 
 def ranking_rows(grades: Grades, candidates: Mapping[str, Ranking]) -> list[ScoreRow]:
-    """Score rows of the candidates, each measure followed by its mean over topics.
+    """Return score rows of the candidates, each measure followed by its mean over topics.
 
-    A passage without a grade is taken out of the ranking, since ir_measures would read it as not
-    relevant; a topic that has one is bounded by 0 and 1. Topics stand in the order of `grades`.
+    A passage without a grade is removed from the ranking, since ir_measures would count it as not
+    relevant; its topic has the bounds 0 and 1. Topics keep the order of `grades`.
     """
     judged = {
         topic: {name: grade for name, grade in of_topic.items() if grade is not None}
@@ -74,9 +74,9 @@ FILE = "relevance.jsonl"
 
 
 class Relevance(Program):
-    """Each candidate is graded by itself; the grades score the ranking (arXiv:2406.06519).
+    """Grade each candidate separately; the grades score the ranking (arXiv:2406.06519).
 
-    The scale is that of the judge, which settings of another package may change.
+    The scale is the judge's; settings of another package may change it.
     """
 
     name = "relevance"
@@ -105,7 +105,7 @@ class Relevance(Program):
         """See Program."""
         if not collection.candidates:
             raise InputError(
-                "relevance grades candidates: name a file (data.candidates, --candidates)"
+                "relevance grades candidates: add a file (data.candidates, --candidates)"
             )
         check_candidates(config, collection)
 
@@ -114,14 +114,14 @@ class Relevance(Program):
         await candidate_grades(run)
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
-        """The ranking measures, which need the candidates once more, for their order."""
+        """Compute the ranking measures; reads the candidates again for their order."""
         named, path = folder.setting("data", "candidates"), folder.need(FILE)
         judged = list(relevance_with_lines(read_lines(path, folder.problems)))
         if named is None and "judged_elsewhere" in folder.notes:
-            return  # grades of another tool, which keeps no order beside them
+            return  # grades of another tool, without an order
         candidates = Path(named or "")
         if not candidates.is_file():
-            what = f"{candidates} is not there, so the ranking measures are left out"
+            what = f"{candidates} is missing, so there are no ranking measures"
             folder.problems.skip(path, 1, "no_candidates_file", what)
             return
         rankings = read_candidates(candidates, folder.problems).rankings
@@ -139,7 +139,7 @@ class Relevance(Program):
         board.extend(ranking_rows(grades, rankings))
 
     def scale(self, folder: Path) -> ItemScale | None:
-        """See Program: of another scale than UMBRELA's."""
+        """See Program: for another scale than UMBRELA's."""
         settings = read_manifest(folder).get("config", {}).get("judges", {}).get(self.name) or {}
         if (variant := find_variant(self.name, settings)) is None:
             return None
@@ -162,7 +162,7 @@ class Relevance(Program):
 
 
 def _make_texts(topic: Topic | None, passage: Passage | None) -> Texts:
-    """What a judge, or a person, reads of a passage and the topic that it was found for."""
+    """Return the texts of a passage and its topic, for a judge or a person."""
     texts = {}
     if topic is not None:
         texts = {"question": topic.question, "sub_narratives": number_texts(topic.sub_narratives)}
@@ -172,7 +172,7 @@ def _make_texts(topic: Topic | None, passage: Passage | None) -> Texts:
 
 
 async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
-    """Grades of the candidates by topic and passage, None: not judged; asked for once a run."""
+    """Return grades of candidates by topic and passage, None: not judged; asked once per run."""
     if run.grades is not None:
         return run.grades
     collection = run.collection
@@ -208,7 +208,7 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
 
 
 def makes_bank(config: Config, collection: Collection) -> bool:
-    """Whether nuggets are to be made from the candidates: of all topics, or of some."""
+    """Return whether to make nuggets from candidates, for all or some topics."""
     if "nuggets" not in config.program or collection.banks is None:
         return "nuggets" in config.program
     return config.nuggets.fill and not collection.topics.keys() <= collection.banks.keys()
@@ -246,7 +246,7 @@ def check_candidates(config: Config, collection: Collection) -> None:
 
 
 def _need_text(config: Config, topics: Sequence[Topic], name: str, without: str) -> None:
-    """Raise InputError for topics without a text. without: the setting that needs none."""
+    """Raise InputError for topics without a text. without: the setting that works without."""
     if lacking := [topic.id for topic in topics if not _make_texts(topic, None).get(name)]:
         where = config.data.topics or config.data.candidates or "topics"
         what = f"{len(lacking)} of {len(topics)} topics have none, the first {lacking[0]!r}"

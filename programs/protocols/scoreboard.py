@@ -1,4 +1,4 @@
-"""The scoreboard: values of answers become score rows, by answer and as means of runs."""
+"""The scoreboard: turns values of answers into score rows, by answer and as means of runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...records.rows import ScoreRow
 from ...records.support import OUTCOMES
 
 LENGTH = "length"  # words
-OVER_LENGTH = "over_length"  # whether a report is longer than allowed
-# Means over the topics that a run answered: an answer that is not there is not short and claims
-# nothing wrong, nor is a context that is not there without repetition.
+OVER_LENGTH = "over_length"  # 1 if a report is longer than allowed
+# Means over answered topics: a missing answer is neither short nor wrong, and a missing context
+# does not repeat anything.
 _OF_ANSWERED = {LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES}
 # The ranges of measures that are not shares, by name without @k.
 _RANGES: dict[str, Range] = {
@@ -30,10 +30,10 @@ class Meaning(NamedTuple):
     """What a measure means, and the range of its values.
 
     Attributes:
-        is_less_better: less is better.
-        is_quality: False: neither more nor less is better.
-        says: what a share says about a run, such as "states {} of the vital facts"; "": nothing.
-        unit: of a measure that is not a share and has no bounds; shown in whole numbers: "points".
+        is_less_better: lower is better.
+        is_quality: False: neither higher nor lower is better.
+        says: a phrase about a run with the share, such as "states {} of the vital facts"; "": none.
+        unit: the unit of a measure without bounds, shown in whole numbers, such as "points".
         is_unbounded: shown like a share, but can be outside 0 to 1.
         is_of_answered: a run's mean is over the topics for which it has values; otherwise a topic
             that it did not answer counts 0.
@@ -50,11 +50,11 @@ class Meaning(NamedTuple):
     orders: int = 0
 
 
-Meanings = Mapping[str, Meaning | str]  # by measure; a text alone: more of it is better
+Meanings = Mapping[str, Meaning | str]  # by measure; a text means that higher is better
 
 
 def declare(meanings: Meanings) -> None:
-    """Register the meanings of a program's measures, when its class is made."""
+    """Register the meanings of a task's measures, when its class is made."""
     for name, about in meanings.items():
         if isinstance(about, Meaning) and (about.unit or about.is_unbounded):
             _RANGES[name] = None
@@ -103,15 +103,15 @@ def measure_values(
 ) -> MeasureValues:
     """Return the values of a measure over the topics that every run has to answer.
 
-    A topic counts for no run if it is left out, or if the measure is 0/0 for every answer, such as
-    V without a vital nugget. A topic that no run answered counts: all score 0. If missing
+    A topic counts for no run if it is excluded, or if the measure is 0/0 for every answer, such as
+    V without a vital nugget. A topic that no run answered counts: all runs score 0. If missing
     judgements leave open whether a topic counts, a run that did not answer it has 0 there (or no
-    value, if others show the measure to be 0/0) and the widest bounds, which hold in both cases.
+    value, if other runs show that the measure is 0/0) and the widest bounds.
 
     Args:
         cells: run -> topic -> value.
         bounded: topic -> the number of missing judgements that could change any value there.
-        failed: run -> topics whose answer is missing through a failure of nuggetjudge itself.
+        failed: run -> topics whose answer is missing because nuggetjudge itself failed.
         by_own_topics: a run's mean is over the topics for which it has values, in every measure.
     """
     bounded, failed = bounded or {}, failed or {}
@@ -144,7 +144,7 @@ def measure_values(
 
 
 def is_of_answered(measure: str) -> bool:
-    """Whether a topic that a run did not answer is left out of its mean, and not 0."""
+    """Return whether an unanswered topic is left out of a run's mean, instead of scoring 0."""
     return measure.partition("@")[0] in _OF_ANSWERED
 
 
@@ -188,10 +188,10 @@ class Scoreboard:
             self._excluded.setdefault(measure, set()).update(topics)
 
     def bound(self, measures: Collection[str] | None, topics: Mapping[str, int]) -> None:
-        """Mark topics with missing judgements that could change any value of these measures.
+        """Mark topics whose missing judgements could change any value of these measures.
 
-        These are, for example, judgements of passages that nuggets are made from. Values stay, with
-        the widest bounds.
+        For example, judgements of passages from which nuggets are made. Values stay, with the
+        widest bounds.
 
         Args:
             measures: None: all.
@@ -201,12 +201,12 @@ class Scoreboard:
             self._bounded.setdefault(measure, {}).update(topics)
 
     def mark_failed(self, cells: Iterable[tuple[str, str]], measures: Sequence[str] = ()) -> None:
-        """Mark (run, topic) of answers that are missing through a failure of nuggetjudge itself.
+        """Mark (run, topic) of answers that are missing because nuggetjudge itself failed.
 
-        They are not judged in any measure: no value, not in the mean, with the widest bounds.
+        They are unjudged in every measure: no value, not in the mean, with the widest bounds.
 
         Args:
-            measures: of one program; they have rows even if nothing at all was made.
+            measures: measures of a task; they have rows even if nothing was made.
         """
         for run_id, topic_id in cells:
             self._failed.setdefault(run_id, set()).add(topic_id)
@@ -217,7 +217,7 @@ class Scoreboard:
         self._cells.setdefault(run_id, {}).setdefault(topic_id, {}).update(values)
 
     def ensure_runs(self, run_ids: Collection[str]) -> None:
-        """Add runs that answered no topic, so that they score 0 and do not vanish."""
+        """Add runs without answers, so that they score 0 instead of disappearing."""
         for run_id in run_ids:
             self._cells.setdefault(run_id, {})
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge
 
 FILE = "support.jsonl"
-# By run and topic, and by sentence: the passages of its citations with their labels.
+# (run, topic) -> sentence -> passages of its citations with their labels
 Labels = Mapping[tuple[str, str], Mapping[int, Sequence[tuple[str, str | None]]]]
 
 
@@ -61,9 +61,9 @@ _CITED = {"sentence": ("text",), "title": ("title",), "passage": ("passage",)}
 class Support(Program):
     """One label for each sentence and judged citation (arXiv:2504.15205).
 
-    Headings and sentences without text make no claim; they are counted and left out. A sentence
-    without citations is `none` without a call, and so is a citation of a passage that its system
-    was not given (`Answer.not_given`). A citation whose passage has no text in the data is
+    Headings and sentences without text make no claim; they are counted and excluded. A sentence
+    without citations is `none` without a call, and so is a citation of a passage that the system
+    was not given (`Answer.not_given`). A citation of a passage without text in the data is
     `Unjudged(no_passage)`, never `none`.
     """
 
@@ -147,7 +147,9 @@ class Support(Program):
                             if rank in asked:
                                 [verdict] = make_rows(outcome(asked[rank]), 1)
                             else:
-                                results.count("citations of what was not given (no support)")
+                                results.count(
+                                    "citations of passages that were not given (no support)"
+                                )
                             name, label = citation.passage_id, verdict.pop("label")
                             rows.write(
                                 support_row(
@@ -156,7 +158,7 @@ class Support(Program):
                             )
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
-        """See Program. The `_all` measures only where more than the first citation was asked."""
+        """See Program. `_all` measures appear only if more than the first citation was judged."""
         path = folder.need(FILE)
         every = folder.setting("support", "citations") not in ("first", 1)
         is_expected = False
@@ -261,7 +263,7 @@ class Support(Program):
 
 
 def labels_in(path: Path) -> Labels:
-    """Return the labels of a support file. Raises: InputError with everything that is wrong."""
+    """Return the labels of a support file. Raises: InputError with all errors."""
     problems = Problems()
     by_answer = {
         (row.run_id, row.topic_id): {
@@ -275,12 +277,12 @@ def labels_in(path: Path) -> Labels:
 
 
 def _of_asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
-    """The measures of an answer; the `_all` ones only where every citation was asked about."""
+    """Return the measures of an answer; `_all` measures only if every citation was judged."""
     return {name: value for name, value in values.items() if every or "_all" not in name}
 
 
 def _compute_expected(row: SupportLabels) -> dict[str, Value]:
-    """The support measures of one answer by probabilities."""
+    """Compute the support measures of an answer from probabilities."""
     gains = SUPPORT_GAINS["support_precision"]
     return expected_support_scores(
         [
@@ -297,7 +299,7 @@ def _items(
     passages: Mapping[str, Passage],
     most: int | None,
 ) -> dict[int, Item]:
-    """The citations of a sentence that a judge is asked about, of the first `most`, by rank."""
+    """Yield the citations of a sentence to judge, from the first `most`, by rank."""
     items: dict[int, Item] = {}
     for rank, citation in enumerate(sentence.citations[:most]):
         name = citation.passage_id
@@ -318,7 +320,7 @@ def _items(
 
 
 def _total(collection: Collection, most: int | None) -> int:
-    """Items with a text; where reports carry documents of their own, at most that many."""
+    """Count items with a text; an upper bound if reports include documents."""
     texts, inline = collection.passages, bool(collection.files_with_documents)
     return sum(
         n
@@ -328,7 +330,7 @@ def _total(collection: Collection, most: int | None) -> int:
 
 
 def _count_claims(answer: Answer, most: int | None, results: Results) -> Iterator[Sentence]:
-    """The sentences that are judged; they and the others are counted."""
+    """Yield the judged sentences; count them and the others."""
     for sentence in answer.sentences:
         if sentence.is_heading or not sentence.text.strip():
             kind = "headings" if sentence.is_heading else "sentences without text"
@@ -348,7 +350,7 @@ def _count_claims(answer: Answer, most: int | None, results: Results) -> Iterato
 def _citation_weights(
     sentence: SupportSentence, at: int, n_citing: int, n_sentences: int
 ) -> dict[str, float]:
-    """Of the citation at this position in its answer's measures: by the first, and by all."""
+    """Return the weights of a citation in its answer's measures: by first, and by all."""
     share = 1 / len(sentence.citations)
     weights = {
         "support_precision_all": share / n_citing,

@@ -1,4 +1,4 @@
-"""The table of tasks (built in, or of other packages by entry points), and what measures mean."""
+"""The table of tasks (built in, or from other packages), and the meanings of measures."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _LOADED: dict[str, Program] = {}
 
 @cache
 def program(name: str) -> Program:
-    """The program of this name. Its module is imported at the first call.
+    """Return the task of this name. Its module is imported at the first call.
 
     An entry point names a Program, or a class or function that makes one.
 
-    Raises: InputError if there is none of this name, or it cannot be loaded.
+    Raises: InputError for an unknown name, or a task that cannot be loaded.
     """
     _LOADED[name] = _load(name)
     return _LOADED[name]
@@ -41,20 +41,20 @@ def _load(name: str) -> Program:
         try:
             loaded: Any = entry.load()
             loaded = loaded if isinstance(loaded, Program) else loaded()
-        except Exception as error:  # another package's code may raise anything
+        except Exception as error:  # code of another package may raise any error
             what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
             raise InputError(f"program {name}: {entry.value} {what}") from error
         if not isinstance(loaded, Program) or loaded.name != name:
-            raise InputError(f"program {name}: {entry.value} is no Program of that name")
+            raise InputError(f"program {name}: {entry.value} is not a Program with this name")
         return loaded
     names = ", ".join(program_names())
     raise InputError(f"unknown program {name!r}; wanted one of {names}, or install its package")
 
 
 def programs() -> list[Program]:
-    """All programs, in the order in which they run and their scores stand.
+    """Return all tasks, in the order in which they run and are scored.
 
-    One of another package that cannot be loaded is left out: only who names it is stopped by it.
+    A task of another package that cannot be loaded is left out; it is an error only by name.
     """
     loaded = []
     for name in program_names():
@@ -65,7 +65,7 @@ def programs() -> list[Program]:
 
 @cache
 def point_units() -> Mapping[str, str]:
-    """What all answers to a topic are compared with, by its unit: its plural."""
+    """Return the units of reference items with their plurals."""
     units = {unit: f"{unit}s" for unit in POINTS}
     for one in programs():
         if one.words is not None and one.matrix == "points":
@@ -74,34 +74,34 @@ def point_units() -> Mapping[str, str]:
 
 
 def choose(names: Collection[str]) -> list[Program]:
-    """Those of these names, in that order. Raises: InputError if one cannot be loaded."""
+    """Return the tasks of these names, in order. Raises: InputError if one cannot be loaded."""
     in_order = program_names()
     others = [name for name in names if name not in in_order]
     return [program(name) for name in (*(n for n in in_order if n in names), *others)]
 
 
 def list_loaded() -> list[Program]:
-    """The programs that this process has loaded so far, in the order of `programs`."""
+    """Return the loaded tasks, in the order of `programs`."""
     return [_LOADED[name] for name in program_names() if name in _LOADED]
 
 
 def program_files(names: Collection[str]) -> list[str]:
-    """All files that these programs write, including files made from judgements.
+    """Return all files that these tasks write, including files computed from judgements.
 
-    Raises: InputError if a program cannot be loaded.
+    Raises: InputError if a task cannot be loaded.
     """
     files = (name for one in choose(names) for name in (*one.files, *one.derived))
     return list(dict.fromkeys(files))
 
 
 def is_of_answered(measure: str) -> bool:
-    """Whether a run that did not answer a topic has no value there, and not 0."""
+    """Return whether an unanswered topic has no value in this measure, instead of 0."""
     meaning(measure)  # loads the program that says so
     return _is_of_answered(measure)
 
 
 def meaning(measure: str) -> Meaning:
-    """What a measure says; of one that no program explains, what its name says."""
+    """Return the meaning of a measure; derived from its name if no task explains it."""
     name, _, cut = measure.partition("@")
     if (about := _find_meaning(list_loaded(), name)) is None and not name.endswith(SUFFIX):
         about = _find_meaning(programs(), name)
@@ -114,7 +114,7 @@ def meaning(measure: str) -> Meaning:
     if name.startswith("share_"):
         label = name.removeprefix("share_")
         return Meaning(f"Share of the items that are labelled {label}.", False, False)
-    return Meaning("What the items earn by their labels, on average.")
+    return Meaning("Mean gain of the items' labels.")
 
 
 def _find_meaning(programs: Iterable[Program], name: str) -> Meaning | None:

@@ -420,8 +420,8 @@ def _strings(part):
         (("run", "nothing", *DATA), "'nothing' is neither a config file nor one of relevance, "),
         (("run", "gone", *DATA), "program gone: no_such_module:Program cannot be loaded (Module"),
         (("run", "faulty", *DATA), "faults:Faulty cannot be loaded (RuntimeError: two lines)"),
-        (("run", "nameless", *DATA), "faults:Other is no Program of that name"),
-        (("run", "renamed", *DATA), "brevity:Length is no Program of that name"),
+        (("run", "nameless", *DATA), "faults:Other is not a Program with this name"),
+        (("run", "renamed", *DATA), "brevity:Length is not a Program with this name"),
         (
             ("run", "items", "--judge", "lost", "--items", DEMO / "labels" / "grounded.jsonl"),
             "judge lost: no_such_module:Judge cannot be loaded (Module",

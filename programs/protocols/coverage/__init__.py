@@ -1,2 +1,2 @@
 """CRUX (arXiv:2506.20051): sub-questions, ratings of passages and reports, coverage scores. Imports
-what `protocols` may; its table, scoring and analysis may import it."""
+the same as `protocols`; its table, scoring and analysis may import it."""

@@ -1,4 +1,4 @@
-"""The coverage task: how much of what a topic asks for is in contexts and in reports."""
+"""The coverage task: how many sub-questions of a topic do contexts and reports answer?"""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from .topic import COVERAGE_MEASURES, CoverageData, TopicView, coverage_measures
 if TYPE_CHECKING:
     from ....agents import Corpus
     from ....agents.researcher import Researcher
-    from ...engine.session import Session  # with DSPy, which who reads results need not wait for
+    from ...engine.session import Session  # imports DSPy, which readers of results do not need
 
 RESEARCH = "research.jsonl"
 JUDGES: tuple[JudgeName, ...] = ("question_decomposer", "answerability")
@@ -68,7 +68,7 @@ UNANSWERABLE = "sub-questions unanswerable in the corpus, left out (unanswerable
 
 
 class Coverage(Program):
-    """CRUX (arXiv:2506.20051): sub-questions of a topic, and how well texts answer them."""
+    """CRUX (arXiv:2506.20051): rate how well texts answer the sub-questions of a topic."""
 
     name = "coverage"
     paper = (
@@ -135,32 +135,32 @@ class Coverage(Program):
             check_research(config)
         n_answers = collection.n_answers + len(collection.failed)
         if inputs.questions is None and not (inputs.reports or is_research):
-            what = "name them (data.questions) or reports to make them from"
+            what = "add a file (data.questions) or reports to make them from"
             raise InputError(f"coverage needs sub-questions: {what} (data.reference)")
         if not (inputs.rankings or n_answers or inputs.reports or inputs.ratings):
             what = "retrieval runs (data.retrieval) or answers (data.runs, --runs)"
-            raise InputError(f"coverage: nothing to judge; name {what}")
+            raise InputError(f"coverage: nothing to judge; add {what}")
         if inputs.settings.contexts == "answers" and not n_answers:
-            raise InputError("coverage.contexts: answers, but there are none; name runs (--runs)")
+            raise InputError(
+                "coverage.contexts: answers, but there are no answers; add runs (--runs)"
+            )
         if inputs.questions is None and inputs.ratings:
-            what = "the questions that they rate are not given; name them (data.questions)"
+            what = "the rated questions are missing; add them (data.questions)"
             raise InputError(f"coverage: {data.ratings[0]}: {what}")
         has_pool = data.ratings or data.pool or is_research or any(_own(collection))
         if inputs.settings.k == "required" and not has_pool:
-            what = "wanted ratings or a pool of passages, from which the required ones are found"
+            what = "wanted ratings or a pool of passages, to find the required passages"
             raise InputError(f"coverage.k: {what} (data.ratings, data.pool)")
         if not (inputs.rankings or has_pool or inputs.settings.answerable == "all"):
-            what = (
-                "nothing says which questions can be answered; name a pool, ratings, retrieval runs"
-            )
+            what = "cannot tell which questions are answerable; add a pool, ratings, retrieval runs"
             raise InputError(f"coverage: {what}, or set coverage.answerable to all")
         if inputs.rankings and not (data.ratings or collection.passages):
-            what = "name a file of them (data.passages, --passages), or of ratings (data.ratings)"
+            what = "add passage files (data.passages, --passages), or ratings (data.ratings)"
             raise InputError(f"coverage: no passage has a text; {what}")
         make_token_counter(config.coverage)
 
     async def judge(self, run: Run) -> None:
-        """Have questions made and texts rated, as far as they are missing."""
+        """Make missing questions and rate unrated texts."""
         collection, inputs = run.collection, get_inputs(run.collection)
         if inputs.questions is None and run.config.questions.method == "research":
             questions, unasked = await search_questions(run)
@@ -185,7 +185,7 @@ class Coverage(Program):
             add_contexts(data, inputs)
             await rate_items("ratings", texts.of_systems)
         for topic_id, pool in data.pools.items():
-            if not pool:  # nothing says which passages it has: all that were rated
+            if not pool:  # the pool is unknown: use all rated passages
                 data.pools[topic_id] = tuple(list_passages(topic_id, data.ratings[topic_id]))
         add_tokens(data, collection, make_token_counter(inputs.settings))
         write_coverage(data, inputs.settings, run.results)
@@ -196,7 +196,7 @@ class Coverage(Program):
         board.extend(coverage_rows(data, settings, folder.topics))
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each rating: of the reports that runs wrote, and of passages, which are of no run."""
+        """Yield each rating: of reports of runs, and of passages, which belong to no run."""
         sets = question_sets(lines(QUESTIONS))
         why = {
             tuple(
@@ -256,7 +256,7 @@ async def get_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
         questions = {topic: given[topic] for topic in collection.topics if topic in given}
     for topic in collection.topics:
         if topic not in questions and topic not in unasked:
-            what = f"topic {topic!r} has no sub-questions, it is left out of coverage"
+            what = f"topic {topic!r} has no sub-questions, so it is excluded from coverage"
             where = data.questions or data.reference or "questions"
             collection.problems.skip(where, 0, "no_questions", what)
     return questions, unasked
@@ -279,7 +279,7 @@ async def _make_questions(run: Run) -> dict[str, QuestionSet]:
             topic_id = ids["topic_id"]
             sets[topic_id] = question_set(topic_id, made)
             if missing := n - len(sets[topic_id].questions):
-                run.results.count("questions fewer than asked for", missing)
+                run.results.count("fewer questions than requested", missing)
     return sets
 
 
@@ -293,14 +293,14 @@ async def rate(
     *,
     why: RowWriter | None = None,
 ) -> None:
-    """Have texts rated for the questions of their topics, as far as they are not rated yet.
+    """Rate texts for the questions of their topics, if they are not rated yet.
 
-    A question of a text that is not in the data ends as `Unjudged(no_passage)`, never as 0.
+    A question on a text that is not in the data is `Unjudged(no_passage)`, never 0.
 
     Args:
-        texts: what to rate, each once; called again for each pass, so that none is kept in memory.
-        ratings: those that are there already; new ones are added.
-        why: is given the new ratings for which the judge said why, each with its ids.
+        texts: yields the texts to rate, each once; called for each pass, to save memory.
+        ratings: existing ratings; new ratings are added.
+        why: receives new ratings with explanations, each with its ids.
     """
     size = session.judge_set["answerability"].window
     before = {topic: dict(of_topic) for topic, of_topic in ratings.items()}
@@ -341,7 +341,7 @@ async def rate(
 
 
 def _item(text: Text, window: Sequence[SubQuestion]) -> Item:
-    """Text by text, so that calls about one text follow each other."""
+    """Yield items text by text, so that calls about one text follow each other."""
     ids = {"topic_id": text.topic_id, "passage_id": text.id}
     named = {**ids, "question_ids": [question.id for question in window]}
     if text.text is None:
@@ -350,16 +350,16 @@ def _item(text: Text, window: Sequence[SubQuestion]) -> Item:
 
 
 def question_set(topic_id: str, texts: Sequence[str]) -> QuestionSet:
-    """Questions named by their positions."""
+    """Return questions with their positions as names."""
     questions = tuple(SubQuestion(id=str(i), text=text) for i, text in enumerate(texts))
     return QuestionSet(topic_id=topic_id, questions=questions, n_columns=len(texts))
 
 
 def add_pools(data: CoverageData, collection: Collection) -> None:
-    """Note which passages make P*, the pool that says what is answerable.
+    """Set P*, the pool of passages that decides which questions are answerable.
 
-    Those that the pool file lists; without it, by their ids, the passages of the topic's own
-    documents: those that have ratings, or all in the data if none has. Else none.
+    P* is the passages in the pool file; without it, the passages of the topic's own documents (by
+    id): those with ratings, or all in the data if none has a rating. Otherwise it is empty.
     """
     inputs = get_inputs(collection)
     in_data: dict[str, list[str]] = {}
@@ -375,7 +375,7 @@ def add_pools(data: CoverageData, collection: Collection) -> None:
 def add_contexts(data: CoverageData, inputs: CoverageInputs) -> None:
     """Cut each ranking to its context; needs the pools where `k` is "required".
 
-    A retrieval run that has no passages on purpose (direct prompting) has no context to score.
+    A retrieval run without passages on purpose (direct prompting) has no context to score.
     """
     of_runs = {
         run_id: of
@@ -400,18 +400,18 @@ def _rating(outcome: Outcome, label: str | None) -> int:
 
 
 def check_research(config: Config) -> None:
-    """Raise InputError where there is nothing to search."""
+    """Raise InputError if there is nothing to search."""
     if not config.data.passages:
         what = "searches passages: name files of them (data.passages, --passages)"
         raise InputError(f"questions.method: research {what}")
 
 
 async def search_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
-    """The sub-questions that a passage answers, by topic; a topic without any is not in it.
+    """Return the sub-questions that a passage answers, by topic, without topics that have none.
 
-    Where no pool is given, the passages that answer are its pool.
+    If no pool is given, the answering passages are the pool.
 
-    Returns: the questions; the topics of which a judgement or search is missing.
+    Returns: the questions; the topics with a missing judgement or search.
     """
     collection, results = run.collection, run.results
     has_pool, listed = run.config.data.pool is not None, get_inputs(collection).listed
@@ -453,7 +453,7 @@ async def search_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]
 
 
 def _hold(collection: Collection, corpus: Corpus, names: Iterable[str]) -> None:
-    """Have the texts of passages in the collection, which holds only those that runs name."""
+    """Add texts of passages to the collection, which has only passages that runs list."""
     for name in names:
         if (passage := corpus.passage(name)) is not None:
             collection.passages.setdefault(name, passage)
@@ -464,7 +464,7 @@ def _researcher(run: Run, corpus: Corpus) -> Researcher:
     from ....agents.researcher import Researcher
 
     n, hits = run.config.coverage.n, Limits().hits
-    limits = Limits(calls=1 + n * hits, hits=hits)  # enough for all that a search gives
+    limits = Limits(calls=1 + n * hits, hits=hits)  # enough for the results of a search
     judges = {name: run.judge_set[name] for name in JUDGES}
     return Researcher(corpus, limits, judges=judges, eta=run.config.coverage.eta, most=n)
 

@@ -1,4 +1,4 @@
-"""One topic of coverage: the ratings of its texts, what it requires, and the scores that follow."""
+"""One topic of coverage: ratings of its texts, required passages, and scores."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _REPORT = "report_coverage"
 
 @dataclass
 class CoverageData:
-    """What coverage is computed from.
+    """The data of coverage.
 
     Attributes:
-        questions: by topic. ratings: topic -> passage or report id -> a rating a column.
+        questions: by topic. ratings: topic -> passage or report id -> a rating per question.
         rankings: run -> topic -> passage ids, best first; cut to the context or not.
-        reports: run -> topic -> the id under which the answer is rated; None: it has no text.
-        pools: topic -> ids of P*, the passages that say which questions are answerable.
-        unasked: topics whose sub-questions could not be made; rankings and reports have them too.
-        no_context, no_report: (run, topic) of what nuggetjudge itself failed to make.
-        tokens: of each passage and report whose text is known.
+        reports: run -> topic -> the id of the rated answer; None: it has no text.
+        pools: topic -> ids of P*, the passages that decide which questions are answerable.
+        unasked: topics whose sub-questions could not be made; rankings and reports include them.
+        no_context, no_report: (run, topic) that nuggetjudge itself failed to make.
+        tokens: number of tokens of each passage and report with a known text.
     """
 
     questions: dict[str, QuestionSet]
@@ -59,12 +59,12 @@ class CoverageData:
 
     @property
     def topics(self) -> list[str]:
-        """Those that are evaluated, with questions or without."""
+        """The evaluated topics, with or without questions."""
         return [*self.questions, *self.unasked]
 
 
 class TopicView:
-    """The ratings of one topic as matrices, and what follows from its pool."""
+    """The ratings of one topic as matrices, and the values computed from its pool."""
 
     def __init__(self, data: CoverageData, topic_id: str, settings: CoverageConfig) -> None:
         self.topic_id = topic_id
@@ -75,7 +75,7 @@ class TopicView:
 
     @property
     def question_ids(self) -> list[str]:
-        """One a column of `matrix`."""
+        """The questions in the order of the columns of `matrix`."""
         return [question.id for question in self._questions]
 
     def matrix(self, ids: Sequence[str]) -> NDArray[np.float64]:
@@ -97,7 +97,7 @@ class TopicView:
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """Ids of all passages that have ratings: the pool and what systems found beside it."""
+        """Ids of all rated passages: the pool and other retrieved passages."""
         ids = dict.fromkeys((*self.pool, *list_passages(self.topic_id, self._ratings)))
         return tuple(sorted(ids, key=natural_order))
 
@@ -110,7 +110,7 @@ class TopicView:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Ids of P** by the known ratings, in the order in which they were taken."""
+        """Ids of P** by the known ratings, in order of selection."""
         pool = self.matrix(self.pool)
         taken = find_required_subset(pool, range(len(self.pool)), self.settings.eta)
         return tuple(self.pool[i] for i in taken)
@@ -127,12 +127,12 @@ class TopicView:
 
     @property
     def k(self) -> int:
-        """How many passages of a ranking make the context; that of the settings as a number."""
+        """Number of passages of a ranking in the context."""
         k = self.settings.k
         return len(self.required) if k == "required" else k
 
     def grades(self) -> dict[str, int]:
-        """The grade of each passage of the pool; those that missing ratings leave open are out."""
+        """The grade of each passage of the pool, without grades that missing ratings leave open."""
         index = {name: i for i, name in enumerate(self.pool)}
         required = [index[name] for name in self.required]
         pool = self.matrix(self.pool)
@@ -142,7 +142,7 @@ class TopicView:
         return {name: g for name, g in zip(self.pool, pool_grades, strict=True) if g is not None}
 
     def by_question(self) -> dict[str, dict[str, int]]:
-        """Question -> judged passage -> 1 or 0, of answerable questions and known ratings."""
+        """Question -> judged passage -> 1 or 0, for answerable questions and known ratings."""
         judged = self.matrix(self.judged)
         return {
             question: {
@@ -155,11 +155,11 @@ class TopicView:
         }
 
     def context_values(self, ranked: Sequence[str]) -> dict[str, Value]:
-        """The measures of a context: the first passages of a ranking, best first.
+        """Return the measures of a context: the first passages of a ranking, best first.
 
-        Without the density where a text is not in the data, so that its length is not known, and
-        where all questions count, since P** need not answer them. Where ratings of the pool are
-        missing, P** is not certain, and what depends on it has the widest bounds.
+        There is no density if the length of a text is unknown, or if all questions count, since
+        P** may not answer them. If ratings of the pool are missing, P** is uncertain, and values
+        that depend on it have the widest bounds.
         """
         ids = ranked[: self.k]
         context, eta, k = self.matrix(ids), self.settings.eta, self.settings.k
@@ -177,13 +177,13 @@ class TopicView:
         return self._widen(values, self.n_open if self.settings.k == "required" else 0)
 
     def oracle_values(self) -> dict[str, Value]:
-        """The measures of P** as a context; as long as it is open, with the widest bounds."""
+        """Return the measures of P** as a context; with the widest bounds while it is open."""
         return self._widen(self.context_values(self.required), self.n_open)
 
     def report_values(self, report_id: str | None) -> dict[str, Value]:
-        """The measures of a report; None: an answer without text, which answers nothing.
+        """Return the measures of a report; None: an answer without text, which answers nothing.
 
-        Without the density where a length is not known.
+        There is no density if a length is unknown.
         """
         covered = self._report_covered(report_id)
         ids = () if report_id is None else (report_id,)
@@ -194,7 +194,7 @@ class TopicView:
         return self._widen(values, 0)
 
     def report_coverage(self, report_id: str | None) -> Value:
-        """The coverage alone, which needs neither P** nor lengths; as in `report_values`."""
+        """Return only the coverage of `report_values`, which needs neither P** nor lengths."""
         return self._widen({"report_coverage": self._report_covered(report_id)}, 0)[
             "report_coverage"
         ]
@@ -204,22 +204,22 @@ class TopicView:
         return coverage(self.matrix(ids), self.answerable, self.settings.eta)
 
     def steps(self, ranked: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """What each passage of a context adds, rank by rank."""
+        """Return what each passage of a context adds, rank by rank."""
         ids = ranked[: self.k]
         by_rank = rank_steps(self.matrix(ids), self.answerable, self.settings.eta)
         for name, step in zip(ids, by_rank, strict=True):
             yield {"rank": step.rank, "passage_id": name, **asdict(step)}
 
     def _alpha_ndcg(self, context: NDArray[np.float64], ideal: Sequence[str]) -> Value:
-        """The score with the answerable questions as subtopics."""
+        """Return the score with the answerable questions as subtopics."""
         alpha, eta = self.settings.alpha, self.settings.eta
         best = self.matrix(ideal)
         return alpha_ndcg(context, best, self.answerable, k=self.k, alpha=alpha, eta=eta)
 
     def _widen(self, values: Mapping[str, Value], n_open: int) -> dict[str, Value]:
-        """The values with the widest bounds, where `n_open` ratings leave open what they are of.
+        """Return the values with the widest bounds if `n_open` ratings leave them open.
 
-        And where there is no value: the measure may then be 0/0, and the topic count for nobody.
+        The same holds without a value: the measure may be 0/0, so that the topic does not count.
         """
         return {
             name: value.widen(find_range(name), n_open)
@@ -248,11 +248,11 @@ AT_K = ("alpha_ndcg", "alpha_ndcg_required")
 CONTEXT_MEASURES = ("coverage", *AT_K, "density", "redundancy")  # without their @k
 REPORT_MEASURES = ("report_coverage", "report_density")
 COVERAGE_MEASURES = (*CONTEXT_MEASURES, *REPORT_MEASURES)
-RELEVANCE_MEASURES = ("R", "AP", "nDCG")  # of ir_measures, each cut at the size of the context
+RELEVANCE_MEASURES = ("R", "AP", "nDCG")  # measures of ir_measures, cut at the size of the context
 
 
 def coverage_measures(settings: CoverageConfig) -> list[str]:
-    """The names of all measures of contexts and reports, with their cut-offs."""
+    """Return the names of all measures of contexts and reports, with cut-offs."""
     at_k = {name: f"{name}@{settings.k}" for name in AT_K}
     return [at_k.get(name, name) for name in COVERAGE_MEASURES]
 

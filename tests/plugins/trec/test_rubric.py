@@ -199,7 +199,7 @@ def test_corrected_scores_weigh_criteria_by_their_share_and_penalties_not_at_all
 
 
 @pytest.mark.parametrize(
-    ("files", "what"), [((), "rubric needs rubrics"), (("others",), "nothing in it is of a topic")]
+    ("files", "what"), [((), "rubric needs rubrics"), (("others",), "has no judged topic")]
 )
 def test_without_a_rubric_nothing_is_asked(files, what, folder, server):
     put(folder, "others", {**RUBRIC, "qid": "dock"})

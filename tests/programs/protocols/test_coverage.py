@@ -217,7 +217,7 @@ def test_questions_are_made_from_the_reference_report(files):
     result = judged(files(), *given, **{"coverage.n": 2})
     (row,) = result.judgements["questions"]
     assert len(row["subquestions"]) == 1  # the report states one thing
-    assert result.manifest["counts"]["questions fewer than asked for"] == 1
+    assert result.manifest["counts"]["fewer questions than requested"] == 1
     assert scores(result)["y*", "report_coverage"] == 1.0
 
 
@@ -241,8 +241,8 @@ def test_a_topic_without_questions_is_left_out_and_listed(files):
             {"coverage.k": "required", "data.passages": "foreign.jsonl"},
             "wanted ratings or a pool",
         ),
-        (("topics", "questions", "runs"), {}, "nothing says which questions can be answered"),
-        (("topics", "reference", "ratings", "retrieval"), {}, "the questions that they rate"),
+        (("topics", "questions", "runs"), {}, "cannot tell which questions are answerable"),
+        (("topics", "reference", "ratings", "retrieval"), {}, "the rated questions are missing"),
         (GIVEN, {"coverage.k": 0}, "wanted 1 to 10,000, or required"),
         (
             ("topics", "questions", "ratings"),
@@ -516,7 +516,7 @@ def test_a_grade_that_is_missing_makes_the_topic_unjudged(tmp_path: Path) -> Non
 
 
 def test_research_wants_passages(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="name files of them"):
+    with pytest.raises(InputError, match="add passage files"):
         run(tmp_path / "d", **{"data.passages": []})
 
 

@@ -147,8 +147,8 @@ def test_the_candidates_of_a_topic_can_be_the_context(model, data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "wanted"),
     [
-        ({}, "no answer names a context; list their ids in `references`"),
-        ({"groundedness.contexts": "candidates"}, "name a file of them .data.candidates"),
+        ({}, "no answer has a context; list their ids in `references`"),
+        ({"groundedness.contexts": "candidates"}, "add a file of candidates .data.candidates"),
     ],
 )
 def test_data_without_any_context_is_an_error_that_names_what_to_add(model, data, change, wanted):
@@ -159,7 +159,7 @@ def test_data_without_any_context_is_an_error_that_names_what_to_add(model, data
 def test_data_without_texts_of_contexts_is_an_error(model, data):
     given = data()
     del given["passages"]
-    with pytest.raises(InputError, match="no context has a text; name a file of them"):
+    with pytest.raises(InputError, match="no context has a text; add passage files"):
         nj.run(program="groundedness", model=model[1], **given)
 
 

@@ -335,7 +335,7 @@ run: {{cache: false}}
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (item("t1", "a", "0"), "5: item t1 a 0 stands in line 1 too, wanted once"),
+        (item("t1", "a", "0"), "5: item t1 a 0 is also in line 1; wanted each item once"),
         ({"topic_id": "t3", "claim": "c", "source": "s"}, "5: its ids are topic_id, those of"),
         ({"claim": "c", "source": "s"}, "5: field 'topic_id'"),
         ({**item("t3", "a", "0"), "claim": None}, "5: field 'claim' is missing"),
@@ -356,7 +356,7 @@ def test_what_is_wrong_with_an_item_is_told_with_its_line(run, items, server, li
     [
         ({"judge": None}, "no judge of items"),
         ({"items": None}, "no items"),
-        ({"fields": {"text": "claim"}}, "the judge has no input 'text'"),
+        ({"fields": {"text": "claim"}}, "'text' is neither an input of the judge"),
         ({"judge": "suport"}, "suport: no such file; wanted assigner, support, relevance, answer"),
         ({"judges.item.window": 3}, "this judge takes one item per call"),
         ({"model": "lexical"}, "own.yaml: it has no `lexical:` section, so it needs a model"),

@@ -271,7 +271,7 @@ def test_key_points_of_no_judged_topic_are_refused_and_of_some_are_listed(folder
         (folder / "answers.jsonl").read_text(encoding="utf-8").replace('"mill"', '"pier"'),
         encoding="utf-8",
     )
-    with pytest.raises(InputError, match="nothing in it is of a topic that is judged"):
+    with pytest.raises(InputError, match="has no judged topic"):
         nj.run(config_of(folder, server, "keypoints", **{"run.out": folder / "other"}))
 
 

@@ -279,7 +279,7 @@ def test_a_judge_of_ones_own_is_probed_by_its_file(tmp_path, config_for):
     [
         ([{"topic_id": "t1", "sentence": "x"}], "1: .*passage"),
         ([{"sentence": "x", "passage": "y"}], "1: .*topic_id"),
-        ([{"topic_id": "t1", "sentence": "x", "passage": "y"}] * 2, "2: item t1 stands in line 1"),
+        ([{"topic_id": "t1", "sentence": "x", "passage": "y"}] * 2, "2: item t1 is also in line 1"),
         (
             [
                 {"topic_id": "t1", "sentence": "x", "passage": "y"},
