@@ -66,7 +66,7 @@ def check_search(config: Config, collection: Collection) -> None:
         what = "makes nuggets, but data.nuggets gives them; use one of them"
         raise InputError(f"nuggets.method: search {what} (nuggets.start takes a bank)")
     if not config.data.passages:
-        what = "searches passages: name files of them (data.passages, --passages)"
+        what = "searches passages: add passage files (data.passages, --passages)"
         raise InputError(f"nuggets.method: search {what}")
     if config.nuggets.start == "window" and not collection.candidates:
         what = "makes nuggets from candidates: add a file (data.candidates, --candidates)"

@@ -43,7 +43,7 @@ score manifest | manifest.json
 score out --half-width 0.05 | --half-width: for corrected scores alone, wanted --labels too
 score out --against one | --against: for corrected scores alone, wanted --labels too
 agree gone gone | gone
-agree voted.jsonl out | no judgements like the labels (relevance)
+agree voted.jsonl out | no judgements of the labels' kind (relevance)
 compare out --runs one,twoo | no run 'twoo'; runs: one, two; did you mean two?
 compare out --flips f.jsonl | runs are compared, wanted two judges
 compare out --level 2 | wanted 0 < level < 1

@@ -402,7 +402,7 @@ def _rating(outcome: Outcome, label: str | None) -> int:
 def check_research(config: Config) -> None:
     """Raise InputError if there is nothing to search."""
     if not config.data.passages:
-        what = "searches passages: name files of them (data.passages, --passages)"
+        what = "searches passages: add passage files (data.passages, --passages)"
         raise InputError(f"questions.method: research {what}")
 
 

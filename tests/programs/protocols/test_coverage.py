@@ -247,7 +247,7 @@ def test_a_topic_without_questions_is_left_out_and_listed(files):
         (
             ("topics", "questions", "ratings"),
             {"coverage.contexts": "answers"},
-            "coverage.contexts: answers, but there are none",
+            "coverage.contexts: answers, but there are no answers",
         ),
         (GIVEN, {"coverage.tokenizer": "letters"}, "coverage.tokenizer"),
     ],

@@ -268,7 +268,7 @@ def test_a_search_starts_from_a_bank_or_from_windows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "wanted"),
     [
-        ({"nuggets": NUGGET_SEARCH_DEMO / "nuggets.jsonl"}, "take one"),
+        ({"nuggets": NUGGET_SEARCH_DEMO / "nuggets.jsonl"}, "use one of them"),
         ({"passages": ()}, "add passage files"),
         ({"nuggets.start": "window"}, "--candidates"),
         ({"nugget_search.pipeline": ["listwise 5"]}, "nugget_search.pipeline"),

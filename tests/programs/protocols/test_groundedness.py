@@ -130,7 +130,7 @@ def test_a_context_without_a_text_leaves_its_answer_unjudged(model, data):
     given = data(references=("p1", "p9"), answers={"full": ANSWERS["full"]})
     result = nj.run(program="groundedness", model=model[1], **given, allow_missing=1.0)
     assert values_of(result)["full", "faithfulness"] == (None, 0, 4)
-    assert "1 of 2 contexts have no text in the data, as p9" in result.unjudged[0]["detail"]
+    assert "1 of 2 contexts have no text in the data, such as p9" in result.unjudged[0]["detail"]
     assert not model[0].requests
 
 
