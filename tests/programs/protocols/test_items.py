@@ -336,7 +336,7 @@ run: {{cache: false}}
     ("line", "message"),
     [
         (item("t1", "a", "0"), "5: item t1 a 0 is also in line 1; wanted each item once"),
-        ({"topic_id": "t3", "claim": "c", "source": "s"}, "5: its ids are topic_id, earlier items have"),
+        ({"topic_id": "t3", "claim": "c", "source": "s"}, "5: its ids are topic_id, earlier items"),
         ({"claim": "c", "source": "s"}, "5: field 'topic_id'"),
         ({**item("t3", "a", "0"), "claim": None}, "5: field 'claim' is missing"),
         ({**item("t3", "a", "0"), "claim": {"a": 1}}, "5: field 'claim' is "),
