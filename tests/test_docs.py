@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
+from page_output import is_shown
 from processes import JUDGE, run
 
 import nuggetjudge
@@ -68,9 +69,10 @@ def test_ratings_in_windows_cost_what_the_page_says(home):
 def test_the_page_of_agents_shows_a_trace_and_a_table_of_its_example(home):
     page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     tables = printed(home, "judge run examples/demo/evidence.yaml").split("\n\n")
-    assert sum(f"evidence.yaml\n{table}\n```" in page for table in tables) == 1
-    command = re.search(r"^[$] (judge trace .*)", page, re.MULTILINE)[1]
-    assert f"$ {command}\n{printed(home, command)}```" in page
+    shown = re.search(r"evidence.yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[1]
+    assert sum(is_shown(table, shown) for table in tables) == 1
+    command, shown = re.search(r"^[$] (judge trace .*)\n([^`]*)```", page, re.MULTILINE).groups()
+    assert is_shown(printed(home, command), shown)
 
 
 PAGES = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md")]

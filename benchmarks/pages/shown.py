@@ -59,7 +59,13 @@ def with_commands(page: str, run: Callable[[str], str], only: str = "") -> tuple
 
 
 def shorten_output(printed: str, shown: str) -> str:
-    """The paragraphs of an output that a page shows; all of them if it has no `...` paragraph."""
+    """What a page shows if the output has its lines, where `...` is for any lines.
+
+    Otherwise the paragraphs of the output that it shows; all of them if it has no `...` paragraph.
+    """
+    parts = [re.escape(part) for part in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)]
+    if re.fullmatch("(?:.*\n)*?".join(parts), printed.rstrip("\n") + "\n"):
+        return shown
     paragraphs = shown.rstrip("\n").split("\n\n")
     if "..." not in paragraphs:
         return printed
