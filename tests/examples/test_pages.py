@@ -83,10 +83,10 @@ def test_the_script_prints_what_the_page_shows_and_leaves_the_bank_alone(capsys)
     before = bank.read_bytes()
     runpy.run_path(str(ROOT / "examples" / "loop" / "rag.py"), run_name="__main__")
     out = capsys.readouterr().out
-    start = out.index("top-8 is better than top-2")
-    table = "\n\n".join(out[start:].split("\n\n")[:2])
+    verdict = "top-8 is better than top-2"
     page = (ROOT / "docs" / "howto" / "evaluate.md").read_text("utf-8")
-    assert f"```\n{table}\n```" in page
+    (shown,) = re.findall(rf"^```\n({verdict}.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert is_shown(out[out.index(verdict) :], shown), out
     assert bank.read_bytes() == before
 
 
