@@ -1,55 +1,85 @@
-"""Pages made as the site is built: Python names from docstrings.
+"""Write the pages of the Python reference from docstrings while the site is built.
 
-A hook of mkdocs.yml. Patterns in its `nav` become the pages of a folder that stand nowhere else.
+A hook of mkdocs.yml. A pattern in its `nav` becomes the pages of a folder without their own place.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-PYTHON = {  # module: title of its page
-    "nuggetjudge": "nuggetjudge",
-    "nuggetjudge.evaluation.result": "evaluation: rows by question",
-    "nuggetjudge.evaluation.samples.reading": "evaluation: a sample",
-    "nuggetjudge.gates.asserting": "gates: assert_judged",
-    "nuggetjudge.plugins.harnesses.judging": "integrations: one sample",
-    "nuggetjudge.judges": "judges",
-    "nuggetjudge.metrics": "metrics",
-    "nuggetjudge.records": "records",
-    "nuggetjudge.agents": "agents",
-    "nuggetjudge.retrieval": "retrieval",
-    "nuggetjudge.calibration": "calibration",
-    "nuggetjudge.programs.protocols.program": "programs: a program",
-    "nuggetjudge.programs.engine.stage": "programs: what it asks",
-    "nuggetjudge.programs.protocols.judged_items": "programs: scores of items",
+PYTHON = {  # module: the title of its page, and the names that it shows; (): its __all__
+    "nuggetjudge": ("nuggetjudge", ()),
+    "nuggetjudge.evaluation.result": ("results: scores of a question", ("QuestionScore",)),
+    "nuggetjudge.evaluation.comparing": (
+        "results: agreement, comparison",
+        ("Agreement", "Comparison"),
+    ),
+    "nuggetjudge.evaluation.samples.reading": (
+        "samples",
+        ("Sample", "Context", "Nugget", "make_sample"),
+    ),
+    "nuggetjudge.gates.asserting": ("gates", ("Judged", "Mean")),
+    "nuggetjudge.plugins.harnesses.judging": ("integrations", ("SampleJudge", "Explained")),
+    "nuggetjudge.judges": ("judges", ()),
+    "nuggetjudge.metrics": ("metrics", ()),
+    "nuggetjudge.records": ("records", ()),
+    "nuggetjudge.agents": ("agents", ()),
+    "nuggetjudge.retrieval": ("retrieval", ()),
+    "nuggetjudge.calibration": ("calibration", ()),
+    "nuggetjudge.programs.protocols.program": ("programs: tasks", ()),
+    "nuggetjudge.programs.engine.stage": (
+        "programs: stages",
+        (
+            *("Item", "Stage", "labels", "makes", "acts", "make_rows", "find_unjudged"),
+            *("Executor", "Work", "Pending", "Tally", "run_here"),
+        ),
+    ),
+    "nuggetjudge.programs.protocols.judged_items": (
+        "programs: labels to scores",
+        (
+            *("ItemScale", "LabelledItem", "JudgedItems", "Measure", "read_labelled"),
+            *("read_labelled_items", "item_values", "item_rows", "add_failed", "by_own_topics"),
+        ),
+    ),
 }
+ELSEWHERE = {"nuggetjudge": ("nuggetjudge.plugins.check.checking.check",)}  # by entry points
+INHERITED = ("nuggetjudge",)  # pages whose classes also show what they inherit
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages, and put those that patterns of the navigation name in their places."""
-    for module, title in PYTHON.items():
+    for module, (title, shown) in PYTHON.items():
         page = f"reference/python/{module.rpartition('.')[2]}.md"
-        files.append(File.generated(config, page, content=names(module, title)))
+        files.append(File.generated(config, page, content=names(module, title, shown)))
     pages = [file.src_uri for file in files.documentation_pages()]
     config.nav = expanded(config.nav, pages, set(_named(config.nav)))
     return files
 
 
-def names(module: str, title: str) -> str:
-    """What a module gives; a function named as a folder, which griffe does not see, by itself."""
+def names(module: str, title: str, shown: Sequence[str] = ()) -> str:
+    """Write the page of a module.
+
+    A function with the name of a folder, which griffe does not see, has a section of its own.
+
+    Args:
+        shown: the names to show; (): all public names.
+    """
     text = f"# {title}\n\n`import {module}`\n\n::: {module}\n"
     given = importlib.import_module(module)
-    if public := list(getattr(given, "__all__", ())):  # griffe cannot read it where names load late
-        text += f"    options: {{members: {public}}}\n"
-    for name in public:
-        home = getattr(getattr(given, name), "__module__", module)
-        if home.startswith(f"{module}.{name}"):
-            text += f"\n::: {home}.{name}\n    options: {{show_root_heading: true}}\n"
+    # griffe cannot read __all__ where names load late
+    public = [name for name in shown or given.__all__ if not name.startswith("__")]
+    inherited = "true" if module in INHERITED else "false"
+    text += f"    options: {{members: {public}, inherited_members: {inherited}}}\n"
+    homes = [f"{getattr(getattr(given, name), '__module__', module)}.{name}" for name in public]
+    apart = [path for path in homes if path.startswith(f"{module}.{path.rpartition('.')[2]}.")]
+    for path in (*apart, *ELSEWHERE.get(module, ())):
+        options = "show_root_heading: true, show_root_full_path: false"
+        text += f"\n::: {path}\n    options: {{{options}}}\n"
     return text
 
 

@@ -41,9 +41,12 @@ _ID = ("id", "docid", "_id", "id_", "doc_id", "node_id")
 
 @dataclass(frozen=True)
 class Context:
-    """A passage that the system read, best first among its sample's.
+    """A passage that the system read.
 
-    `id`: its own, or "": one is made of its text. What stands in files is never empty.
+    Attributes:
+        id: its id; "": files get an id made from its text.
+        text: its text.
+        title: its title; "": no title.
     """
 
     id: str
@@ -101,7 +104,12 @@ _ALIKE = 0.85  # of the letters of a field that is taken for a slip of the pen
 
 @dataclass(frozen=True)
 class Nugget:
-    """A fact that a good answer states; `importance` is vital or okay."""
+    """A fact that a good answer states.
+
+    Attributes:
+        text: the fact.
+        importance: vital or okay.
+    """
 
     text: str
     importance: str = VITAL
@@ -109,18 +117,23 @@ class Nugget:
 
 @dataclass(frozen=True)
 class Sample:
-    """One question and what a system made of it.
+    """One question, the answer of a system, and what the answer is judged with.
 
     Attributes:
-        topic_id: the sample's id, or one made of its question, so that another system's answer to
-            the same question is of the same topic.
-        answer: with its citations as they stand in it: `[1]` is the first context.
-        sentences: of an answer that was given by sentence; empty: `answer` is split.
-        nuggets: those given as texts are vital. questions: sub-questions of the topic.
-        reference: a good answer, "" where there is none.
-        failed: why there is no answer, where the system did not cause that; "": there is one.
-        is_empty: its answer is None or NaN, and so it is `failed`.
-        location: among the samples, for messages.
+        topic_id: the id of the sample, or an id made from its question, so that answers of several
+            systems to the same question have the same topic.
+        question: the question.
+        answer: the answer with its citations; `[1]` is the first context.
+        contexts: the passages that the system read, best first.
+        nuggets: facts of a good answer; a text is a vital fact.
+        key_points: key points of a good answer.
+        questions: sub-questions of the topic.
+        reference: a good answer; "": no reference.
+        sentences: the sentences of an answer that was given by sentence; (): `answer` is split.
+        failed: the reason why there is no answer, if the system did not cause this; "": there is
+            an answer.
+        is_empty: True if the answer was None or NaN; `failed` is then "error".
+        location: the place among the samples, for messages.
     """
 
     topic_id: str
@@ -138,12 +151,17 @@ class Sample:
 
 
 def make_sample(fields: Mapping[str, Any], location: int | str) -> Sample:
-    """A sample of a mapping; a field that is None or NaN is one that is not there.
+    """Make a sample from a mapping. None and NaN count as missing.
 
     Args:
+        fields: the fields, by the names that `nuggetjudge.evaluate` knows.
         location: the index of the sample, from 0, or its name in messages.
 
-    Raises: InputError naming the location, what is missing or wrong, and the fields that are there.
+    Raises: InputError for a missing or wrong field; it names the location and the fields.
+
+    >>> sample = make_sample({"question": "why?", "response": "So [1].", "contexts": ["So."]}, 0)
+    >>> sample.answer, sample.contexts[0].text
+    ('So [1].', 'So.')
     """
     at = location if isinstance(location, str) else f"samples[{location}]"
     fields = unfold(rename_fields(fields, (*KNOWN, FAILED)))

@@ -68,33 +68,39 @@ def check(
     require: str | None = None,
     level: float = LEVEL,
 ) -> Check:
-    """Check a judge against labels of people. Columns that you do not name are guessed.
+    """Check a judge against labels of people, in one table.
+
+    Columns that you do not name are guessed.
 
     Args:
         data: a path (CSV, spreadsheet, JSONL, Parquet, results of Inspect, DeepEval, promptfoo or
             MLflow), a frame of pandas or polars, or a list of dicts.
         human: the column with labels of people, or one column for each annotator.
         judge: the column with the judge's labels or scores.
-        annotator: the column with the name of who labelled a row.
+        annotator: the column with the name of the person who labelled a row.
         topic: the column whose equal values mark rows that are not independent (topic, document,
             run); intervals treat them as one group. "none": rows are independent.
         item: the column or columns with the id of an item, if an item has several rows.
         repeat: the column with the number of a repeated judgement.
-        where: column -> the value, or values, that a row must have.
-        labels: labels to read as other ones: {"pass": "support"}.
-        scale: all labels from worst to best.
-        cut: turns labels or scores into yes or no: this one and above is yes. Two: a cut for
-            people and one for the judge.
+        where: column -> the value, or values, that a row must have; None: all rows.
+        labels: labels to read as other labels, such as {"pass": "support"}.
+        scale: all labels from worst to best; (): the labels of the table.
+        cut: turns labels or scores into yes or no: this value and above is yes. Two: a cut for
+            people and a cut for the judge. None: no cut.
         missing: more words that mean no label.
         by: columns by which to compare the judge's accuracy; "length": words of the answer.
-        require: bounds for the lower ends of intervals, such as "kappa>=.6"; default: sensitivity
+        require: bounds for the lower ends of intervals, such as "kappa>=.6"; None: sensitivity
             and specificity >= .8, or with more than two labels the recall of each.
-        level: confidence level of the intervals, in (0, 1).
+        level: the level of the intervals, in (0, 1).
 
+    Returns: a dict ready for JSON that prints as tables; `is_passed` is True if the lower end of
+        every required interval reaches its bound.
     Raises: InputError if the columns or labels cannot be compared.
-    Warns: UserWarning about rows that were left out.
+    Warns: UserWarning if rows were left out.
 
     Example: nj.check("labels.csv", human="human", judge="judge")
+
+    The judge says yes to all 20 positive items and to 10 of 20 negative ones:
 
     >>> rows = [{"human": x, "judge": y} for x, y in ["yy", "yy", "nn", "ny"] * 10]
     >>> found = check(rows)

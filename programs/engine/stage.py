@@ -31,10 +31,12 @@ class Item(NamedTuple):
     """One item to judge: its ids and its texts.
 
     Attributes:
-        ids: the ids of label files; a row of unjudged.jsonl has them all.
-        payload: inputs of the judge (str, int, lists of them); None: a text is missing.
-        n: the number of judgements that it stands for.
-        missing: which text is missing. reason: why.
+        ids: the ids that label files have; a row of unjudged.jsonl has all of them.
+        payload: the inputs of the judge, in order: text, whole numbers, or lists of them; None: a
+            text is missing.
+        n: the number of judgements that the item asks for, >= 1.
+        missing: the name of the missing text; "": no text is missing.
+        reason: the reason why the text is missing.
     """
 
     ids: Mapping[str, Any]
@@ -44,7 +46,11 @@ class Item(NamedTuple):
     reason: Reason = Reason.NO_PASSAGE
 
     def ids_at(self, index: int) -> dict[str, Any]:
-        """Return the ids of the one judgement at this index of its `n`."""
+        """Return the ids of one judgement of the item.
+
+        Args:
+            index: the position of the judgement, from 0, below `n`.
+        """
         return {
             name: value[index] if isinstance(value, list) and len(value) == self.n else value
             for name, value in self.ids.items()
@@ -65,18 +71,19 @@ Misfit = Callable[[Item, Any], str]
 
 @dataclass(frozen=True)
 class Stage:
-    """One kind of judgement within a run: its items, and how to ask about one.
+    """One kind of judgement within a run: its items, and how to ask about one item.
 
     Attributes:
         name: the name of its journal and progress bar, and of its rows in unjudged.jsonl.
         judges: the judges that it asks; with `settings` they name the journal.
-        items: returns all items, in the same order each time.
-        ask: judges one item; raises JudgeError. It holds judges and settings but no data, since it
-            may go to a worker elsewhere.
-        total: the number of items, if it is known before.
-        values: checks the values of an outcome, whatever the item; None: anything.
-        misfit: says which value cannot be of this item; "" if all fit.
-        limits: of the agent that works on the items; None: no agent does.
+        items: a function that yields all items, in the same order each time.
+        ask: a function that judges one item and may raise JudgeError. It holds judges and settings
+            but no data, because it may run in another process.
+        settings: what decides an outcome besides the judges, ready for JSON.
+        total: the number of items; None: unknown.
+        values: checks the values of an outcome without its item; None: no check.
+        misfit: a function that describes a value that does not fit its item; "" if all fit.
+        limits: the limits of the agent that works on the items; None: there is no agent.
     """
 
     name: str
@@ -100,8 +107,15 @@ def labels(
 ) -> Stage:
     """Make a stage in which a judge labels items, one or a window of them in a call.
 
-    A payload has the `inputs` of the judge, in that order, and then its `optional` inputs that are
-    known: a text each, or for one of them a list of the texts of the window.
+    A payload has the `inputs` of the judge, in that order, then the `optional` inputs that are
+    known: a text each, or, for one input, a list with the texts of the window.
+
+    Args:
+        name: the name of the stage.
+        judge_set: the judges of the run.
+        judge_name: the judge to ask.
+        items: a function that yields all items, in the same order each time.
+        total: the number of items; None: unknown.
 
     Returns: a stage whose outcomes have `verdicts`: rows of label, score, ..., in order.
     """
@@ -145,10 +159,17 @@ def makes(
     """Make a stage in which judges write something for each item: nuggets, questions, answers.
 
     Args:
-        make: takes the payload of an item; returns what was made, ready for JSON, and its calls.
-            The outcome has it as `made`.
-        made: its type, as pydantic checks types; Any: not checked.
-        misfit: says what cannot be made of an item; "" if all fits.
+        name: the name of the stage.
+        judges: the judges that `make` asks.
+        make: an async function of the payload of an item. It returns the written value, ready for
+            JSON, and the calls. The outcome has the value as `made`.
+        items: a function that yields all items, in the same order each time.
+        made: the type of the value, checked by pydantic; Any: no check.
+        misfit: a function that describes why a value does not fit its item; "" if it fits.
+        settings: what decides a value besides the judges, ready for JSON.
+        total: the number of items; None: unknown.
+
+    Returns: a stage whose outcomes have `made`.
     """
 
     async def ask(item: Item) -> Judged:
@@ -174,7 +195,12 @@ def _other_number(item: Item, values: Any) -> str:
 
 
 def judge_inputs(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
-    """Return the inputs of each of the items in one payload of `labels`."""
+    """Return the inputs of each of the items in one payload of `labels`.
+
+    Args:
+        judge: the judge that reads the inputs.
+        item: the item with the payload.
+    """
     payload, names = item.payload or (), judge.inputs
     if len(payload) > len(names):
         names += judge.optional[: len(payload) - len(names)]
@@ -186,13 +212,24 @@ def judge_inputs(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
 
 
 def get_topic(item: Item) -> str | None:
-    """Return the topic of an item, if it has one."""
+    """Return the topic of an item; None if it has no topic.
+
+    Args:
+        item: an item of a stage.
+    """
     topic = item.ids.get("topic_id")
     return topic if isinstance(topic, str) else None
 
 
 def make_rows(outcome: Outcome, n: int) -> list[dict[str, Any]]:
-    """Return the verdicts of `labels` as `n` rows; `label` is None in each if there is none."""
+    """Return the verdicts of an outcome of `labels` as rows to write.
+
+    Args:
+        outcome: the outcome of an item.
+        n: the number of judgements of the item, `Item.n`.
+
+    Returns: `n` rows, in order; `label` is None where a judgement is missing.
+    """
     if isinstance(outcome, Judged):
         verdicts = outcome.values["verdicts"]
         return [row if "label" in row else {"label": None} for row in verdicts]
@@ -200,7 +237,11 @@ def make_rows(outcome: Outcome, n: int) -> list[dict[str, Any]]:
 
 
 def find_unjudged(outcome: Judged) -> dict[int, Unjudged]:
-    """Return the items of a window without a label, by index, if others have one."""
+    """Return the judgements of a window that failed, by position, if others have a label.
+
+    Args:
+        outcome: the outcome of an item of `labels`.
+    """
     rows = outcome.values.get("verdicts", ())
     return {
         index: Unjudged(Reason(row["unjudged"][0]), *row["unjudged"][1:])
@@ -225,9 +266,14 @@ class Progress(Protocol):
 
 @dataclass
 class Tally:
-    """The outcomes of a stage, counted; `resumed` of them are from an earlier run.
+    """Counts of the outcomes of a stage.
 
-    `last`: the latest outcome without a judgement.
+    Attributes:
+        last: the detail of the latest outcome without a judgement.
+        items: the number of items.
+        resumed: the number of outcomes from an earlier start.
+        judged: the number of items with a judgement.
+        unjudged: the number of items without a judgement, by reason.
     """
 
     last: str = ""
@@ -238,7 +284,13 @@ class Tally:
 
 
 class Pending(NamedTuple):
-    """An item without an outcome: its position in the stage's order, its digest, and the item."""
+    """An item without an outcome.
+
+    Attributes:
+        number: its position in the order of the stage, from 0.
+        digest: its hash, see `Item.digest`.
+        item: the item.
+    """
 
     number: int
     digest: int
@@ -249,8 +301,10 @@ class Work:
     """The remaining items of a stage, and where their outcomes go. An executor asks about them.
 
     Args:
-        progress: called with each outcome.
-        settle: called before an outcome with steps is written.
+        stage: the stage.
+        journal: receives the outcomes.
+        progress: is called with each outcome; None: nothing is called.
+        settle: is called before an outcome with steps is written.
     """
 
     def __init__(
@@ -283,7 +337,12 @@ class Work:
                 yield None
 
     def finish(self, pending: Pending, outcome: Outcome) -> None:
-        """Keep the outcome of an item."""
+        """Write the outcome of an item into the journal, and count it.
+
+        Args:
+            pending: the item.
+            outcome: its outcome.
+        """
         if outcome.steps:
             self._settle()
         self._journal.write(pending.number, pending.digest, outcome)
@@ -304,11 +363,17 @@ class Executor(Protocol):
     """
 
     async def run(self, work: Work) -> None:
-        """Finish all items. Raises: EndpointUnusable as soon as one item raises it."""
+        """Finish all items.
+
+        Args:
+            work: the remaining items of a stage.
+
+        Raises: EndpointUnusable as soon as one item raises it.
+        """
         ...
 
     def describe_in_flight(self) -> str:
-        """Say what the run waits for, if no item has ended for a while."""
+        """Return what the run waits for, to show if no item has ended for a while."""
         ...
 
     async def aclose(self) -> None:
@@ -319,11 +384,13 @@ class Executor(Protocol):
 async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None:
     """Judge the remaining items of a stage in this process.
 
-    At most `concurrency` items are in memory at once, however many there are. If it is cancelled,
-    everything that finished is in the journal.
+    At most `concurrency` items are in memory at the same time. If it is cancelled, everything that
+    finished is in the journal.
 
     Args:
-        ask: judges one item, instead of the stage's function.
+        work: the remaining items of a stage.
+        concurrency: the maximum number of items at the same time, >= 1.
+        ask: a function that judges one item; None: the function of the stage.
 
     Raises: EndpointUnusable as soon as one item raises it; the others are cancelled.
     """
@@ -367,14 +434,20 @@ def acts(
 ) -> Stage:
     """Make a stage in which an agent works on each item.
 
-    A payload has the agent's `inputs`, in order. The outcome has what the agent made as `made`, and
-    its steps, which go to trace.jsonl.
+    A payload has the agent's `inputs`, in order. The outcome has the result of the agent as
+    `made`, and its steps, which go to trace.jsonl.
 
     Args:
-        judges: those of the agent, which must belong to the run's judge_set.
-        made: the type of what is made, as pydantic checks types; Any: not checked.
-        misfit: says what cannot be made of an item; "" if all fits.
-        settings: what decides the result besides judges, corpus and limits.
+        name: the name of the stage.
+        judges: the judges of the agent, which must belong to the run's judge_set.
+        agent: the agent.
+        items: a function that yields all items, in the same order each time.
+        made: the type of the result, checked by pydantic; Any: no check.
+        misfit: a function that describes why a result does not fit its item; "" if it fits.
+        settings: what decides the result besides judges, corpus and limits, ready for JSON.
+        total: the number of items; None: unknown.
+
+    Returns: a stage whose outcomes have `made` and steps.
     """
 
     async def ask(item: Item) -> Outcome:

@@ -29,17 +29,31 @@ ALL = "all"  # the run of items without a run, such as passages of a pool
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure that is a weighted mean of the gains of items."""
+    """A measure that is a weighted mean of the gains of items.
+
+    Attributes:
+        name: the name of the measure.
+        gains: label -> gain, worst label first.
+        weights: (n_items,) the weight of each item in the score of its run, >= 0. The weights of a
+            run sum to 1, or to less if some of its topics or sentences have no judgement.
+        topics: the topics of the mean.
+        by_own_topics: True if the mean of a run is over the topics of which it has items.
+    """
 
     name: str
-    gains: Mapping[str, float]  # label -> its gain, worst label first
-    weights: Floats  # (n_items,) of each item in its run's score; they sum to 1 or, where
-    # topics or sentences earn nothing without a judgement, to less
-    topics: tuple[str, ...]  # over which it is a mean
-    by_own_topics: bool = False  # each run over those that it has items of
+    gains: Mapping[str, float]
+    weights: Floats
+    topics: tuple[str, ...]
+    by_own_topics: bool = False
 
     def get_gains(self, items: JudgedItems) -> Floats:
-        """Return gains (n_items,) by probabilities, or by label without them; nan: not judged."""
+        """Return the gain of each item, by its probabilities or, without them, by its label.
+
+        Args:
+            items: the judged items that the measure belongs to.
+
+        Returns: (n_items,) gains; nan: not judged.
+        """
         gains = np.full(len(items.cells), np.nan)
         for i, (label, chances) in enumerate(zip(items.labels, items.probabilities, strict=True)):
             gain = expected_gain(chances, self.gains) if chances else None
@@ -52,27 +66,43 @@ class Measure:
 
 @dataclass(frozen=True)
 class JudgedItems:
-    """All items of a judged file; citations with the same question are one item."""
+    """Every item of a judged file; two citations that ask the same question are one item.
+
+    Attributes:
+        kind: the kind of the labels, such as support.
+        scale: the labels from worst to best.
+        key_names: the names of the ids of an item.
+        cells: (n_items,) the ids of each item.
+        runs: (n_items,) the run of each item.
+        labels: (n_items,) the label of each item; None: not judged.
+        probabilities: (n_items,) label -> probability for each item; None: unknown.
+        is_first: (n_items,) False for a second citation of a sentence.
+        measures: the measures, with the weights of the items.
+    """
 
     kind: str
-    scale: tuple[str, ...]  # from worst to best
+    scale: tuple[str, ...]
     key_names: tuple[str, ...]
     cells: list[Cell] = field(repr=False)
-    runs: list[str] = field(repr=False)  # (n_items,)
-    labels: list[str | None] = field(repr=False)  # None: not judged
+    runs: list[str] = field(repr=False)
+    labels: list[str | None] = field(repr=False)
     probabilities: list[Mapping[str, float] | None] = field(repr=False)
-    is_first: NDArray[np.bool_] = field(repr=False)  # not a second citation of a sentence
+    is_first: NDArray[np.bool_] = field(repr=False)
     measures: list[Measure] = field(repr=False)
 
     @property
     def topics(self) -> list[str]:
-        """(n_items,) the topic of each item."""
+        """The topic of each item, (n_items,)."""
         at = self.key_names.index("topic_id")
         return [cell[at] for cell in self.cells]
 
 
 def by_own_topics(items: JudgedItems) -> JudgedItems:
-    """Return the items with weights for means over the topics of which each run has items."""
+    """Return the items with weights for means over the topics of which each run has items.
+
+    Args:
+        items: the judged items.
+    """
     measures = []
     for measure in items.measures:
         counted = np.isin(items.topics, measure.topics)
@@ -84,12 +114,13 @@ def by_own_topics(items: JudgedItems) -> JudgedItems:
 
 
 def add_failed(items: JudgedItems, failed: Iterable[tuple[str, str]]) -> JudgedItems:
-    """Add an unjudged item for each answer that could not be made.
+    """Add an unjudged item for each answer that failed, and return the items.
 
-    It weighs as much as all items of the answer would.
+    The item weighs as much as all items of the answer would.
 
     Args:
-        failed: (run, topic) of those answers.
+        items: the judged items.
+        failed: the (run, topic) of each failed answer.
     """
     names = items.key_names
     if not {"run_id", "topic_id"} <= set(names):
@@ -205,7 +236,13 @@ MEAN_GAIN = "mean_gain"  # the mean of items whose judge names none
 
 
 class LabelledItem(NamedTuple):
-    """One judged item; `label` None: not judged."""
+    """One judged item.
+
+    Attributes:
+        cell: its ids, in the order of `ItemScale.key`.
+        label: its label; None: not judged.
+        probabilities: label -> probability; None: unknown.
+    """
 
     cell: Cell
     label: str | None
@@ -213,9 +250,16 @@ class LabelledItem(NamedTuple):
 
 
 class ItemScale(Row):
-    """What the manifest says about judged items: the judge, and the meaning of its labels.
+    """The judge of items, and the meaning of its labels, as the manifest has them.
 
-    `labels` run from worst to best. Without gains, `gains` is empty and `measure` names nothing.
+    Attributes:
+        judge: the name of the judge.
+        inputs: the names of its inputs.
+        key: the names of the ids of an item.
+        labels: the labels, worst to best.
+        is_ordered: True if the labels are ordered.
+        gains: label -> gain; {}: labels have no gains.
+        measure: the name of the mean gain; without gains it is not used.
     """
 
     judge: str
@@ -239,7 +283,13 @@ class ItemScale(Row):
         key: tuple[str, ...],
         measure: str = MEAN_GAIN,
     ) -> ItemScale:
-        """Make the scale of a judge; `key` are the ids of each item."""
+        """Return the scale of a judge.
+
+        Args:
+            judge: the judge, or its class.
+            key: the names of the ids of an item.
+            measure: the name of the mean gain.
+        """
         return cls(
             judge=judge.name,
             inputs=judge.inputs,
@@ -256,11 +306,19 @@ class ItemScale(Row):
         return item_measures(self.labels, self.gains, self.measure)
 
     def get_run(self, cell: Cell) -> str:
-        """Return the run of an item; `items` if items have none."""
+        """Return the run of an item; `items` if items have no runs.
+
+        Args:
+            cell: the ids of the item.
+        """
         return cell[self.key.index("run_id")] if "run_id" in self.key else ITEMS
 
     def get_topic(self, cell: Cell) -> str:
-        """Return the topic of an item; "" if items have none."""
+        """Return the topic of an item; "" if items have no topics.
+
+        Args:
+            cell: the ids of the item.
+        """
         return cell[self.key.index("topic_id")] if "topic_id" in self.key else ""
 
 
@@ -278,7 +336,13 @@ def item_measures(
 
 
 def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[LabelledItem]:
-    """Yield the rows of a results folder's labels.jsonl. Errors: a wrong id or label."""
+    """Yield the rows of a file of labels, such as labels.jsonl of a results folder.
+
+    Args:
+        path: the file.
+        scale: the ids and labels that rows may have.
+        problems: receives an error for each row with a wrong id or label.
+    """
     for line in read_lines(path, problems):
         cell = tuple(line.id(name) or "" for name in scale.key)
         label = line.row.get("label")
@@ -292,9 +356,15 @@ def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[
 def read_labelled_items(
     path: Path, scale: ItemScale, topics: Collection[str], problems: Problems
 ) -> JudgedItems:
-    """Return the items of such a file; all count the same in their topic and run.
+    """Return the items of a file of labels; all count the same in their topic and run.
 
-    Raises: InputError with the errors of `read_labelled`, and for items without topics.
+    Args:
+        path: the file; see `read_labelled`.
+        scale: the ids, labels and gains of the items.
+        topics: the topics of the means.
+        problems: receives the errors.
+
+    Raises: InputError for wrong rows, and for items without topics.
     """
     items = list(read_labelled(path, scale, problems))
     problems.raise_errors()
@@ -317,8 +387,13 @@ def item_rows(
     items: the items may be a sample, so a missing topic says nothing about the run. Items without
     topics have only means.
 
-    If the judge gave probabilities, `MEASURE_expected` is the mean gain under them; a label without
-    probabilities counts as certain.
+    If the judge gave probabilities, `MEASURE_expected` is the mean of the expected gains; a label
+    without probabilities counts as certain.
+
+    Args:
+        items: the judged items.
+        scale: the ids, labels and gains of the items.
+        topics: the topics of the means.
     """
     board = Scoreboard(topics, by_own_topics=True)
     for (run_id, topic_id), values in sorted(item_values(items, scale).items()):
@@ -333,7 +408,14 @@ def item_rows(
 def item_values(
     items: Iterable[LabelledItem], scale: ItemScale
 ) -> dict[tuple[str, str], dict[str, Value]]:
-    """Return the value of each measure, by run and topic; "" for items without a topic."""
+    """Return the value of each measure, by run and topic.
+
+    Args:
+        items: the judged items.
+        scale: the ids, labels and gains of the items.
+
+    Returns: (run, topic) -> measure -> value. The topic is "" for items without a topic.
+    """
     labels: dict[tuple[str, str], Counter[str | None]] = {}
     expected: dict[tuple[str, str], list[float]] = {}
     has_chances = False

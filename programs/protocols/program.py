@@ -61,10 +61,13 @@ class Run:
     """A run: its judges, its data, and where it writes files.
 
     Attributes:
-        grades: grades of the candidates by topic and passage, once a judge has given them;
+        session: the session that asks the judges and keeps the journal.
+        collection: the topics, answers and passages to judge.
+        results: the results folder that the run writes.
+        grades: the grades of the candidates by topic and passage, once a judge has given them;
             None: not judged.
-        corpus: opens the passages of the run for agents, which search them with these steps.
-            Raises: InputError if there are no passages.
+        corpus: a function from search steps to the passages of the run, for agents. It raises
+            InputError if there are no passages.
     """
 
     session: Session
@@ -92,11 +95,14 @@ class Run:
 class Folder:
     """Judgements to score: a results folder, also while it is written, or one file.
 
-    Attributes:
+    Args:
         path: the folder or file.
-        notes: from its manifest: `config`, `data` and the notes of its tasks; {} for a file.
+        problems: receives errors and warnings about rows.
         topics: the topics that every run must answer; None: topics that any run answered.
         where: for one file: field -> values; only rows with one of these values are read.
+        notes: the notes of the manifest: `config`, `data` and the notes of its tasks; None: read
+            from the folder, {} for a file.
+        is_written: False while the files of the folder end in .part.
     """
 
     def __init__(
@@ -126,7 +132,7 @@ class Folder:
 
     @property
     def failed(self) -> list[tuple[str, str]]:
-        """(run, topic) of answers that are missing because nuggetjudge itself failed.
+        """The (run, topic) of answers that are missing because nuggetjudge itself failed.
 
         No task judges them.
         """
@@ -134,31 +140,47 @@ class Folder:
 
     @cached_property
     def programs(self) -> list[str]:
-        """Names of the tasks that ran."""
+        """The names of the tasks that ran."""
         return list(self.notes.get("config", {}).get("program", ()))
 
     def setting(self, section: str, name: str) -> Any:
-        """Return a setting of the run; None for a file."""
+        """Return a setting of the run; None for a file.
+
+        Args:
+            section: the section of the config, such as support.
+            name: the name of the setting.
+        """
         return self.notes.get("config", {}).get(section, {}).get(name)
 
     def list_counted(self, seen: Iterable[str], without: str = "") -> list[str]:
         """Return the topics of means: the topics of the run, or else `seen`, sorted.
 
         Args:
-            without: the note that lists topics to exclude.
+            seen: the topics that have judgements.
+            without: the note that lists topics to exclude; "": exclude none.
         """
         every = sorted({*seen}) if self.topics is None else self.topics
         return [topic for topic in every if topic not in self.notes.get(without, ())]
 
     def file(self, name: str) -> Path | None:
-        """Return the path of a file by name; None if missing. A single file has every name."""
+        """Return the path of a file; None if it is missing.
+
+        Args:
+            name: the name of the file. If the folder is a single file, every name is this file.
+        """
         if self.path.is_file():
             return self.path
         path = self.path / (name if self._is_written else f"{name}.part")
         return path if path.is_file() else None
 
     def need(self, name: str) -> Path:
-        """Return the path as `file` does. Raises: InputError if the file is missing."""
+        """Return the path of a file as `file` does.
+
+        Args:
+            name: the name of the file.
+
+        Raises: InputError if the file is missing.
+        """
         if (path := self.file(name)) is None:
             raise InputError(f"{self.path}: {name} is missing")
         return path
@@ -170,8 +192,10 @@ class Program(ABC):
     Attributes:
         name: its name in a config and on the command line.
         judges: the judges that it may ask.
-        kind: the kind of its label files. judged: the file with its judgements.
-        files: all files of judgements that it writes. derived: files computed from them.
+        kind: the kind of its label files.
+        judged: the file with its judgements.
+        files: all files of judgements that it writes.
+        derived: files that are computed from the judgements.
         stages: the stages of its judgements, and stages that lead to them; (): one with its name.
         needs: files of `data:`, of which it needs at least one, with the fields of samples for
             them; () if it can read any.
@@ -231,7 +255,11 @@ class Program(ABC):
         declare(cls.meanings)
 
     def list_judges(self, config: Config) -> tuple[JudgeName, ...]:
-        """Return the judges that a run with this config may ask."""
+        """Return the judges that a run with this config may ask.
+
+        Args:
+            config: the config of the run.
+        """
         return self.judges
 
     def measures(self, config: Config) -> Names[str] | None:
@@ -239,49 +267,82 @@ class Program(ABC):
 
         Measures of probabilities are included, although an endpoint may not return any. None:
         the measures are not known before the run.
+
+        Args:
+            config: the config of the run.
         """
         return None
 
     def has_agents(self, config: Config) -> bool:
-        """Return whether a run with this config has agents; their cost is estimated first."""
+        """Return True if a run with this config has agents; their cost is estimated first.
+
+        Args:
+            config: the config of the run.
+        """
         return False
 
     def load(self, config: Config) -> Collection:
-        """Load the data to judge. Raises: InputError with all errors."""
+        """Load and return the data to judge.
+
+        Args:
+            config: the config of the run.
+
+        Raises: InputError with all errors.
+        """
         coverage = config.coverage if "coverage" in config.program else None
         named = config.reads_named_passages
         return load_collection(config.data, config.run.limit, coverage, named=named)
 
     def check(self, config: Config, collection: Collection) -> None:
-        """List data that will be left out. Raises: InputError if the data cannot be judged."""
+        """Check the data before a model is asked.
+
+        Args:
+            config: the config of the run.
+            collection: the data to judge; its problems receive the data that will be left out.
+
+        Raises: InputError if the data cannot be judged.
+        """
         return
 
     @abstractmethod
     async def judge(self, run: Run) -> None:
-        """Judge everything; write the files and notes that `score` reads."""
+        """Judge everything; write the files and notes that `score` reads.
+
+        Args:
+            run: judges, data and results folder.
+        """
 
     @abstractmethod
     def score(self, folder: Folder, board: Scoreboard) -> None:
-        """Add the values of all answers to the board, from files and notes only."""
+        """Add the values of all answers to the board, from files and notes only.
+
+        Args:
+            folder: the judgements.
+            board: receives the values by run and topic.
+        """
 
     def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
         """Write the judgements for one of its `tools`.
 
         Args:
+            tool: one of `tools`.
             folder: the results, with the file `judged`.
             out: an existing folder.
             problems: receives values that the tool would read differently.
 
-        Returns: rows by file, and `failed`: the number of missing judgements.
+        Returns: the number of rows by file, and `failed`: the number of missing judgements.
         """
         raise NotImplementedError(self.name)
 
     def relabel(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
-        """Add the scores of its file with other labels to the board; return False if it cannot.
+        """Add the scores of its file with other labels to the board.
 
         Args:
             path: a file of its `file_kind`.
             labels: item key -> label, for the topics that count; other items are not judged.
+            board: receives the values by run and topic.
+
+        Returns: False if labels alone do not decide the scores.
         """
         topics, quiet = {cell[0] for cell in labels}, Problems()
         answers = by_answer(
@@ -297,31 +358,58 @@ class Program(ABC):
         return values is not None
 
     def values(self, answers: Answers) -> Mapping[tuple[str, str], dict[str, Value]] | None:
-        """Compute the values of answers from labels; None if the labels are not enough."""
+        """Compute the values of answers from labels.
+
+        Args:
+            answers: the judgements of each answer.
+
+        Returns: (run, topic) -> measure -> value; None if the labels are not enough.
+        """
         return None
 
     def tables(self, path: Path) -> Sequence[Table]:
-        """Return the tables above the leaderboards, for a results folder or one of its files."""
+        """Return the tables above the leaderboards.
+
+        Args:
+            path: a results folder, or one of its files.
+        """
         return ()
 
     def excluded(self, measure: str, folder: Folder) -> Names[str]:
-        """Return the topics on which a measure is undefined for every run."""
+        """Return the topics on which a measure is undefined for every run.
+
+        Args:
+            measure: the name of the measure.
+            folder: the judgements.
+        """
         names: Names[str] = folder.notes.get(self.without, ()) if measure in self.of_points else ()
         return names
 
     def is_by_own_topics(self, measure: str, folder: Folder) -> bool:
-        """Return whether a run's mean of this measure covers only topics with values.
+        """Return True if a run's mean of this measure covers only topics with values.
 
         Otherwise an unanswered topic counts 0, except in measures such as `length`.
+
+        Args:
+            measure: the name of the measure.
+            folder: the judgements.
         """
         return False
 
     def scale(self, folder: Path) -> ItemScale | None:
-        """Return the scale of its labels in a results folder; None: the scale of its `kind`."""
+        """Return the scale of its labels in a results folder; None: the scale of its `kind`.
+
+        Args:
+            folder: the path of the results folder.
+        """
         return None
 
     def labels(self, folder: Path) -> tuple[str, ...]:
-        """Return its labels in a results folder, worst to best."""
+        """Return its labels in a results folder, worst to best.
+
+        Args:
+            folder: the path of the results folder.
+        """
         scale, kind = self.scale(folder), find_kind(self.kind)
         return scale.labels if scale is not None else kind.labels if kind is not None else ()
 
@@ -329,6 +417,9 @@ class Program(ABC):
         """Return all judged items with their weights in each measure.
 
         None: all items of an answer have the same weight.
+
+        Args:
+            folder: the judgements.
         """
         return None
 
@@ -341,11 +432,20 @@ class Program(ABC):
         return read_plain_judgements(lines(self.judged))
 
     def read_stored_texts(self, lines: Iterable[Line]) -> CellTexts:
-        """Yield the texts in rows of `judged`, as listed in `TEXTS` and `REMARKS`."""
+        """Yield the texts in rows of `judged`, such as the nugget of a judgement.
+
+        Args:
+            lines: the rows of the file, with their places.
+        """
         return row_texts(lines)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """Yield the texts that a person needs to judge these items, from the input files.
+
+        Args:
+            config: the config of the run.
+            folder: the path of the results folder.
+            wanted: the keys of the items.
 
         Raises: InputError if a file no longer exists.
         """
@@ -353,6 +453,12 @@ class Program(ABC):
 
 
 def need_answers(collection: Collection) -> None:
-    """Raise InputError if there are no answers."""
+    """Check that there are answers.
+
+    Args:
+        collection: the data of a run.
+
+    Raises: InputError if there are no answers.
+    """
     if not (collection.n_answers or collection.failed):
         raise InputError("no answers: add the runs to judge (data.runs, --runs)")

@@ -27,17 +27,20 @@ _ROUNDING = 1e-9
 
 
 class Meaning(NamedTuple):
-    """What a measure means, and the range of its values.
+    """The meaning of a measure and the range of its values.
 
     Attributes:
-        is_less_better: lower is better.
-        is_quality: False: neither higher nor lower is better.
-        says: a phrase about a run with the share, such as "states {} of the vital facts"; "": none.
-        unit: the unit of a measure without bounds, shown in whole numbers, such as "points".
-        is_unbounded: shown like a share, but can be outside 0 to 1.
-        is_of_answered: a run's mean is over the topics for which it has values; otherwise a topic
-            that it did not answer counts 0.
-        orders: its rank, from 1, among the measures that order topics and runs; 0: none.
+        text: one sentence that explains the measure.
+        is_less_better: True if a smaller value is better.
+        is_quality: False if neither a larger nor a smaller value is better.
+        says: a phrase for a share of a run, such as "states {} of the vital facts"; "": no phrase.
+        unit: the unit of a measure without bounds that is shown in whole numbers, such as
+            "points"; "": the measure is a share.
+        is_unbounded: True if the measure is shown like a share, but can be outside [0, 1].
+        is_of_answered: True if a run's mean is over the topics for which it has values; otherwise
+            a topic that it did not answer counts 0.
+        orders: its rank, from 1, among the measures that order topics and runs; 0: it does not
+            order them.
     """
 
     text: str
