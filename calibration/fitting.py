@@ -49,7 +49,13 @@ if TYPE_CHECKING:
 
 
 class Calibration(NamedTuple):
-    """A fitted judge, what was measured of it, ready for JSON, and its new prompt as a diff."""
+    """A fitted judge and what was measured.
+
+    Attributes:
+        file: the judge file: the fit, ready to use in a config.
+        report: the agreement with people before and after the fit, ready for JSON.
+        diff: the changes of the prompt as a diff; "": the prompt is the same.
+    """
 
     file: JudgeFile
     report: dict[str, Any]

@@ -62,16 +62,42 @@ def calibrate(
     """Fit a judge to human labels on some topics, and measure on others whether it helped.
 
     Args:
-        labels, judge, fields, where, scale, missing, sheet, limit: see `Fitting`.
-        out, prompt_model: see `Fitting.fit`.
-        method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa.
-        config, model: as in `nuggetjudge.run`.
-        settings: those of `Settings` (objective, folds, seed, ...), and the names of `data:` and
+        labels: a file of human labels, or, for a judge that makes lists, of lists that people made.
+        judge: the judge to fit, such as support, relevance or assigner; the YAML file of your own
+            judge; or a judge that makes lists: nuggetizer, subquestions, keypoint_extractor or
+            claim_extractor.
+        method: how to fit the labels: threshold, topic, platt, ordinal or isotonic; or how to
+            improve the prompt: few-shot, bootstrap, mipro, simba or gepa.
+        config: a config file, as in `nuggetjudge.run`; None: everything is in `settings`.
+        model: the judging model, as in `nuggetjudge.run`.
+        out: the judge file to write; None: no file is written.
+        prompt_model: the entry of `models:` that writes instructions; None: the judging model.
+        fields: our name of an input, an id or the label -> its column in `labels`; None: columns
+            are recognised by name.
+        where: field -> values; only rows of `labels` with one of these values are read. None: all.
+        scale: labels of people, worst to best -> the label of the judge; neighbours may share one.
+            None: the labels of the judge.
+        missing: words, in lower case, that mean no label.
+        sheet: the sheet of a workbook; None: the first sheet.
+        limit: the maximum number of labels, drawn evenly over the topics; None: all.
+        settings: fields of `Settings` (objective, folds, seed, ...), and the names of `data:` and
             `run:` as in `nuggetjudge.run` (topics, passages, max_calls, ...).
 
     Returns: the judge file, also written to `out`, and the report, ready for JSON.
-    Raises: InputError for bad labels or settings; EndpointUnusable; JudgeError (budget) where a
-        prompt method could try no new prompt.
+    Raises: InputError for bad labels or settings. EndpointUnusable if no request can succeed.
+        JudgeError (budget) if a prompt method could not try any new prompt.
+
+    Example: nj.calibrate("labels.jsonl", "support", "threshold", config="judge.yaml")
+
+    The demo has 12 topics; a share of 0.4 of them, 5 topics, tests the fit:
+
+    >>> import nuggetjudge as nj
+    >>> from pathlib import Path
+    >>> demo = Path(nj.__file__).parent / "examples" / "demo"
+    >>> labels, config = demo / "labels" / "support.jsonl", demo / "judge.yaml"
+    >>> fitted = nj.calibrate(labels, "support", "threshold", config=config, resamples=0, limit=60)
+    >>> fitted.report["n_test_topics"], fitted.file.judge
+    (5, 'support')
     """
     own = {name: settings.pop(name) for name in _SETTINGS & settings.keys()}
     if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model

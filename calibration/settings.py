@@ -91,23 +91,27 @@ ALL_METHODS: tuple[str, ...] = (*FIT_METHODS, *PROMPT_METHODS)
 
 @dataclass(frozen=True)
 class Settings:
-    """How a judge is fitted and measured.
+    """How to fit a judge and measure the fit.
 
     Attributes:
         method: one of `ALL_METHODS`.
-        objective: what cuts are chosen by and the verdict goes by: kappa, linear, quadratic,
+        objective: the figure that chooses cuts and decides the verdict: kappa, linear, quadratic,
             macro_f1, accuracy, or one_vs_rest:LABEL. None: linear for an ordered scale of 3
             labels or more, else kappa.
-        shares: of the topics for train, dev and test.
-        folds: instead of one split, test each topic once by a fit to the other folds, and fit
-            the judge file to all labels. Not for prompts.
-        topic_labels: labels of each test topic that the method topic may use, half of them at
-            most; the figures rest on the others.
-        weigh_words: whether the lexical score weighs words by how rare they are in the training
-            topics' texts.
-        match: who says what of two lists is stated in the other, of judges that make lists:
-            lexical, or a judge of items.
-        options: of the optimiser.
+        shares: the shares of the topics for train, dev and test, which sum to 1.
+        folds: the number of folds, >= 2: each topic is tested once by a fit to the other folds, and
+            the judge file is fitted to all labels. Not for prompts. None: one split.
+        topic_labels: the number of labels of each test topic that the method topic may use, >= 0,
+            and half of the labels at most; the figures are from the others.
+        weigh_words: True if the lexical score weighs words by how rare they are in the texts of
+            the training topics.
+        match: for judges that make lists, what decides which items of two lists match: lexical,
+            or a judge of items.
+        seed: the seed of the split and of intervals, >= 0.
+        resamples: the number of bootstrap samples of topics, >= 0; 0: no intervals.
+        level: the level of the intervals, in (0, 1).
+        concurrency: the maximum number of judgements at the same time.
+        options: options of the optimiser.
     """
 
     method: str = "threshold"
@@ -125,7 +129,7 @@ class Settings:
 
     @property
     def draws(self) -> Draws:
-        """How intervals are drawn."""
+        """The options of intervals: resamples, seed and level."""
         return {"resamples": self.resamples, "seed": self.seed, "level": self.level}
 
 

@@ -56,21 +56,25 @@ class Value:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no judgement is missing."""
+        """True if no judgement is missing."""
         return self.n_unjudged == 0
 
     @property
     def is_undefined(self) -> bool:
-        """Whether the measure is 0/0, whatever is missing."""
+        """True if the measure is 0/0, whatever the missing judgements say."""
         return self.value is None and self.low is None and self.n_unjudged == 0
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether missing judgements could give any value."""
+        """True if missing judgements could give any value."""
         return self.low is None and self.n_unjudged > 0
 
     def widen(self, to: Range, n_unjudged: int = 0) -> Value:
-        """Return the value with `n_unjudged` more missing judgements, which could give any of `to`.
+        """Return the value with more missing judgements, which could give any value of a range.
+
+        Args:
+            to: the lowest and the highest value of the measure; None: it has no highest value.
+            n_unjudged: the number of further missing judgements, >= 0.
 
         >>> Value(0.5, n=2, n_unjudged=0, low=0.5, high=0.5).widen(IN_0_TO_1, 3)
         Value(value=0.5, n=2, n_unjudged=3, low=0.0, high=1.0)
@@ -87,6 +91,10 @@ UNDEFINED = Value(value=None, n=0, n_unjudged=0, low=None, high=None)  # 0/0, no
 
 def make_failed(within: Range = IN_0_TO_1, value: float | None = None) -> Value:
     """Return the value of an answer that is missing through a failure of nuggetjudge itself.
+
+    Args:
+        within: the lowest and the highest value of the measure; None: it has no highest value.
+        value: the value of the answer, if it is known.
 
     >>> make_failed()
     Value(value=None, n=0, n_unjudged=1, low=0.0, high=1.0)
@@ -199,7 +207,11 @@ def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the measures of labels on an ordered scale: name -> the gain of each label.
 
     `mean_gain`: the position on the scale, 0 for the worst label and 1 for the best, in equal
-    steps. `at_least_LABEL`: 1 for that label and better ones; one for each label but the worst.
+    steps. `at_least_LABEL`: 1 for that label and better labels; one measure for each label but the
+    worst.
+
+    Args:
+        scale: 2 labels or more, worst first.
 
     Raises: ValueError for a scale of fewer than 2 labels.
 
@@ -217,6 +229,9 @@ def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
 
 def label_shares(labels: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the measures of labels without an order: the share of items with each label, by name.
+
+    Args:
+        labels: the labels, in any order.
 
     >>> label_shares(["on_topic", "off_topic"])["share_on_topic"]
     {'on_topic': 1.0, 'off_topic': 0.0}
@@ -248,9 +263,14 @@ def chances_of_label(
     """Return the probabilities of an item's labels; a label without probabilities is certain.
 
     Args:
+        label: the label of the item; None: not judged.
+        probabilities: label -> probability; None: unknown.
         gains: label -> gain; probabilities of other labels do not count.
 
     Returns: label -> probability; None: the item was not judged.
+
+    >>> chances_of_label("full", None, SUPPORT)
+    {'full': 1.0}
     """
     if probabilities is not None and expected_gain(probabilities, gains) is not None:
         return probabilities
@@ -524,16 +544,18 @@ def _gain(chances: Chances | None, gains: Mapping[str, float], where: str) -> fl
 
 
 def groundedness_scores(statements: Sequence[Chances | None]) -> dict[str, Value]:
-    """How far the context supports the statements of one answer: three shares that sum to 1.
+    """Compute the share of an answer's statements that the context supports, and two other shares.
 
     Args:
-        statements: one per sentence or claim: label -> probability, `{"supported": 1.0}` for a
-            label that is certain, or None = not judged.
+        statements: one per sentence or claim: label -> probability, such as `{"supported": 1.0}`
+            for a certain label, or None: not judged. The labels are supported, contradicted and
+            not_found.
 
-    Returns: faithfulness, the share of the statements that the context supports;
-        share_contradicted, of those that it contradicts; share_not_found, of the others. Each is
-        in [0, 1] and over the judged statements; `n` counts those, `n_unjudged` the others, which
-        the bounds take as 0 and as 1. An answer without statements is 0/0: None, with no bounds.
+    Returns: faithfulness, the share of statements that the context supports; share_contradicted,
+        the share that it contradicts; share_not_found, the share of the others. Each share is in
+        [0, 1] and over the judged statements, so that the three sum to 1. `n` counts judged
+        statements, `n_unjudged` the others, which are 0 and 1 for the bounds. An answer without
+        statements is 0/0: None, without bounds.
     Raises: ValueError for an unknown label; it names the index.
     Source: arXiv:2309.15217 (RAGAS), faithfulness = |supported| / |statements|. The other two
         shares divide what RAGAS counts as not supported.

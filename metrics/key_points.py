@@ -61,6 +61,10 @@ def key_point_precision(claims: Sequence[str | None] | None) -> Value:
 def key_point_f1(recall: Value, precision: Value) -> Value:
     """Compute KPF: the harmonic mean of KPR and KPP of one answer, in [0, 1].
 
+    Args:
+        recall: KPR of the answer, as from `key_point_recall`.
+        precision: KPP of the answer, as from `key_point_precision`.
+
     Returns: 2 KPR KPP / (KPR + KPP), with the judgements of both. 0 if one of the two is 0,
         whatever the other is. None if a value that it needs is missing; its bounds are then
         computed from their bounds. Without key points (KPR undefined): undefined. Without claims
@@ -110,7 +114,9 @@ def micro_recall(labels_by_topic: Mapping[str, Sequence[str | None]]) -> Value:
         labels_by_topic: question -> its labels, as for `key_point_recall`. For a question that the
             run did not answer, give a no for each key point.
 
-    Returns, raises: as `key_point_recall` of all labels; the index counts over all questions.
+    Returns: `key_point_recall` of all labels together.
+    Raises: ValueError for an unknown label; it names the index, counted over all questions.
+    Source: arXiv:2410.23000 for KPR; the paper takes the mean over questions instead.
 
     >>> micro_recall({"t1": ["yes"], "t2": ["no", "no", "yes"]}).value  # macro: (1 + 1/3) / 2
     0.5
@@ -123,19 +129,19 @@ def group_means(
     groups: Mapping[str, str],
     topics: Collection[str] | None = None,
 ) -> dict[str, tuple[Value, int]]:
-    """The mean of one measure of one run by domain, or by category, of the questions.
+    """Compute the mean of one measure of one run for each domain or category of the questions.
 
     Args:
         values: topic id -> the run's value on that topic.
-        groups: topic id -> its domain or category; "" or no entry: it has none.
-        topics: as in `mean_over_topics`: those that every run must answer, None = those of
-            `values`. One that the run did not answer counts 0 in its group.
+        groups: topic id -> its domain or category; "" or no entry: the topic has no group.
+        topics: ids of the topics that every run must answer; None: the topics of `values`. A topic
+            that the run did not answer counts 0 in its group.
 
-    Returns: by name in alphabetical order, with "" (those without one) last: the mean and the
-        number of topics it divides by, as `mean_over_topics` gives them for the group's topics.
-        The mean over all topics is the mean of these weighted by those numbers; their plain mean
-        differs from it where groups differ in size.
-    Raises: ValueError as `mean_over_topics`.
+    Returns: group -> (mean, n_topics), as `mean_over_topics` computes them for the topics of the
+        group. Groups are in alphabetical order; the topics without a group are last, under "". The
+        mean over all topics is the mean of the group means weighted by n_topics.
+    Raises: ValueError that names the answered topics that are not in `topics`.
+    Source: arXiv:2410.23000 reports KPR by domain.
 
     >>> values = {t: Value(x, 1, 0, x, x) for t, x in {"t1": 1.0, "t2": 0.0, "t3": 0.5}.items()}
     >>> means = group_means(values, {"t1": "health", "t2": "health"})
@@ -156,12 +162,12 @@ def group_means(
 
 @dataclass(frozen=True, slots=True)
 class LengthBin:
-    """Answers of about one length.
+    """Answers of similar length.
 
     Attributes:
         shortest, longest: the lengths of its shortest and longest answer.
-        mean: the mean of their values, with bounds where judgements are missing.
-        n: how many answers the mean divides by.
+        mean: the mean of the values of its answers, with bounds if judgements are missing.
+        n: the number of answers in the mean.
     """
 
     shortest: float
@@ -172,12 +178,12 @@ class LengthBin:
 
 @dataclass(frozen=True, slots=True)
 class ByLength:
-    """How a measure goes with the length of the answer.
+    """The relation of a measure to the length of the answer.
 
     Attributes:
-        spearman: rank correlation of value and length, in [-1, 1]; None where there is no order.
-        n: how many answers it is made from: those with a value.
-        bins: up to four, by quartile of length, shortest first.
+        spearman: rank correlation of value and length, in [-1, 1]; None: undefined.
+        n: the number of answers in the correlation, which are those with a value.
+        bins: up to four bins, by quartile of length, shortest first.
     """
 
     spearman: float | None
@@ -186,16 +192,17 @@ class ByLength:
 
 
 def by_length(values: Sequence[Value], lengths: Sequence[float]) -> ByLength:
-    """A measure against the length of the answer, over answers of any runs and questions.
+    """Correlate a measure with the length of the answer, over answers of any runs and questions.
 
     Args:
-        values: one per answer, such as its KPR. Undefined ones (0/0) are left out.
-        lengths: one per answer, same order, such as its words; finite.
+        values: one per answer, such as its KPR. Undefined values (0/0) are left out.
+        lengths: one per answer, in the same order, such as its number of words; finite.
 
     Returns: the correlation, and the mean by quartile of length. Answers of equal length are in
-        one bin, the lower; a bin without answers is left out. An answer that is not judged is no
-        part of the correlation, and in its bin widens the bounds alone.
+        the same bin, the lower one; a bin without answers is left out. An answer that is not
+        judged is not in the correlation; in its bin it only widens the bounds.
     Raises: ValueError if the numbers of values and lengths differ, or a length is not finite.
+    Source: Spearman's rank correlation, see `spearman`.
 
     >>> values = [Value(x, 4, 0, x, x) for x in (0.25, 0.5, 0.25, 1.0)]
     >>> quartiles = by_length(values, [100, 150, 200, 400])
@@ -225,7 +232,13 @@ def by_length(values: Sequence[Value], lengths: Sequence[float]) -> ByLength:
 
 @dataclass(frozen=True, slots=True)
 class ListScores:
-    """Precision, recall and F1 of one made list, each in [0, 1]."""
+    """Precision, recall and F1 of a list that a judge made.
+
+    Attributes:
+        precision: in [0, 1].
+        recall: in [0, 1].
+        f1: their harmonic mean, in [0, 1].
+    """
 
     precision: Value
     recall: Value
@@ -233,17 +246,17 @@ class ListScores:
 
 
 def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> ListScores:
-    """A made list against a wanted one, by which items of each the other states.
+    """Compare a list that a judge made with the wanted list, item by item.
 
     Args:
-        made: one per made item: whether the wanted list states it; None = not judged.
-        wanted: one per wanted item: whether the made list states it; None = not judged. An empty
-            list states nothing: give it a False for each.
+        made: one per made item: True if the wanted list states it; None: not judged.
+        wanted: one per wanted item: True if the made list states it; None: not judged. An empty
+            made list states nothing: give a False for each wanted item.
 
-    Returns: precision, the share of `made` that is stated, recall, that of `wanted`, both over the
-        judged items, and their harmonic mean. The bounds take items that were not judged as not
-        stated and as stated. Nothing made: precision is 0/0, recall and F1 are 0.
-    Raises: ValueError where nothing is wanted.
+    Returns: precision (the share of `made` that is True), recall (the share of `wanted` that is
+        True), both over the judged items, and their harmonic mean. For the bounds, items that were
+        not judged are False, and True. If nothing is made, precision is 0/0, recall and F1 are 0.
+    Raises: ValueError if nothing is wanted.
     Source: the usual precision and recall, with "states" in the place of "equals".
 
     >>> scores = list_scores([True, False], [True, True, None])

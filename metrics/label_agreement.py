@@ -49,8 +49,9 @@ class Agreement:
             Undefined without pairs, or if both sides have one and the same label throughout.
         macro_f1: mean F1 over the labels that occur on either side, in [0, 1].
         precision: label -> share of the pairs judged so that are truly so; undefined if never
-        judged. recall: label -> share of the pairs truly so that are judged so; undefined if never
-        true. f1: label -> harmonic mean of both; undefined if the label is on neither side.
+            judged.
+        recall: label -> share of the pairs truly so that are judged so; undefined if never true.
+        f1: label -> harmonic mean of both; undefined if the label is on neither side.
         one_vs_rest: label -> unweighted kappa of that label against all others.
         alpha, fleiss_kappa, randolph_kappa, ac1: with the two sides as two annotators with common
             marginals; see `Reliability`.
@@ -74,7 +75,7 @@ class Agreement:
     ac1: float | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same fields, ready for JSON: tuples become lists."""
+        """Return the same fields, ready for JSON: tuples become lists."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return plain | {"scale": list(self.scale), "confusion": [list(r) for r in self.confusion]}
 
@@ -90,6 +91,7 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
             full. A label that does not occur keeps its place, and so its distance in the weighted
             kappas.
 
+    Returns: counts and coefficients, each with None if it is undefined.
     Raises: ValueError if the lengths differ, the scale repeats a label or has fewer than 2, or a
         label is not on it; it names the index.
     Source: Cohen, "A coefficient of agreement for nominal scales" (1960); "Weighted kappa" (1968).
@@ -118,6 +120,12 @@ def cohen_kappas(
 ) -> dict[str, float | None]:
     """Compute Cohen's kappa of the items that both labelled: unweighted, linear, quadratic.
 
+    Args:
+        one, other: n labels of the same items, in the same order; None: not labelled.
+        scale: the k >= 2 possible labels, in order if they have one.
+
+    Returns: weights -> kappa in [-1, 1]; None: undefined.
+
     >>> one, other = ["yes", "yes", "no", "no", None], ["yes", "no", "no", "no", "no"]
     >>> cohen_kappas(one, other, ["no", "yes"])
     {'unweighted': 0.5, 'linear': 0.5, 'quadratic': 0.5}
@@ -133,20 +141,21 @@ class Reliability:
     """Agreement among annotators; None where a figure is undefined (0/0), never nan.
 
     Attributes:
-        n_annotators, n_items, n_labels: numbers of each; items without a label do not count.
+        n_annotators, n_items, n_labels: their numbers; items without a label do not count.
         n_pairable: items with 2 or more labels, on which `observed`, `alpha` and `ac1` are computed
             (chance in `ac1` also uses items with one label).
-        n_evenly: items with exactly `labels_each` labels, the commonest number of 2 or more (the
-            larger of two equally common ones). Fleiss' and Randolph's kappa need the same number
-            everywhere, though not from the same people: they use these items only.
+        n_evenly: items with exactly `labels_each` labels. Fleiss' and Randolph's kappa need the
+            same number of labels for each item, though not from the same people: they use these
+            items only.
+        labels_each: the commonest number of labels of an item, among numbers of 2 or more; of two
+            equally common numbers the larger one.
         observed: mean over items of the share of equal pairs of labels, in [0, 1].
-        alpha: Krippendorff's, nominal, ordinal and interval (positions on the scale as values),
-            <= 1; missing labels allowed. Undefined if all labels are the same.
+        alpha: Krippendorff's alpha, nominal, ordinal and interval (positions on the scale as
+            values), <= 1; missing labels are allowed. Undefined if all labels are the same.
         fleiss_kappa: <= 1; undefined if all labels are the same.
-        randolph_kappa, ac1: <= 1; not lowered by rare labels, as kappa is. Chance
-            depends on the number of labels on the scale, used or not.
+        randolph_kappa, ac1: <= 1; unlike kappa, rare labels do not lower them. Chance depends on
+            the number of labels on the scale, used or not.
         pairwise_kappa: mean of Cohen's kappa over the pairs of annotators, weighted by the items
-            that both labelled.
             that both labelled.
     """
 
@@ -164,16 +173,22 @@ class Reliability:
     pairwise_kappa: PairwiseKappa
 
     def as_dict(self) -> dict[str, Any]:
-        """The same fields, ready for JSON."""
+        """Return the same fields, ready for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class PairwiseKappa:
-    """The mean of Cohen's kappa over pairs: unweighted, linear, quadratic; each in [-1, 1] or None.
+    """The mean of Cohen's kappa over pairs of annotators.
 
-    The weight of a pair is the number of items that both labelled. `n_pairs` pairs have a kappa.
-    `n_undefined` pairs have none: no common item, or the same label throughout.
+    The weight of a pair is the number of items that both labelled.
+
+    Attributes:
+        unweighted, linear, quadratic: the mean by the weights of kappa, in [-1, 1]; None:
+            undefined.
+        n_pairs: the number of pairs with a kappa.
+        n_undefined: the number of pairs without a kappa: they have no common item, or one label
+            throughout.
     """
 
     unweighted: float | None
@@ -190,9 +205,11 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
         ratings: (n_annotators, n_items) labels; None if an annotator did not label an item.
         scale: the k >= 2 possible labels, in order if they have one.
 
+    Returns: counts and coefficients, each with None if it is undefined.
     Raises: ValueError if annotators have different numbers of items, the scale repeats a label
         or has fewer than 2, or a label is not on it; it names the index.
-    Source: see label_coefficients.py; mean pairwise kappa: Light (1971).
+    Source: Krippendorff (2011), Fleiss (1971), Randolph (2005), Gwet (2008); mean pairwise kappa:
+        Light (1971).
 
     >>> figures = reliability([["yes", "no", "no"], ["yes", "no", "yes"]], ["no", "yes"])
     >>> round(figures.fleiss_kappa, 4), round(figures.ac1, 4), figures.n_pairable
@@ -222,6 +239,12 @@ def pairwise_kappa(
     Args:
         pairs: two label lists of the same items, None for an item without a label. The weight of a
             pair is the number of items that have both.
+        scale: the k >= 2 possible labels, in order if they have one.
+
+    Returns: the means and the number of pairs.
+    Raises: ValueError if the labels of a pair differ in number, the scale repeats a label or has
+        fewer than 2, or a label is not on it; it names the index.
+    Source: Light (1971), with the number of common items as the weight of a pair.
 
     >>> judge, people = ["a", "b", "b"], [["a", "b", "a"], ["a", None, "b"]]  # kappa .4 and 1
     >>> round(pairwise_kappa([(judge, one) for one in people], ["a", "b"]).unweighted, 3)
@@ -251,7 +274,9 @@ def agreement_intervals(
 
     Args:
         figures: its result.
+        truth, judged: the labels; see `agreement`.
         topics: the topic of each pair; None: unknown, no interval has bounds.
+        resamples, seed, level: see `resampling`.
 
     Returns: accuracy, macro_f1, cohen_kappa (by weights), precision, recall, f1 and one_vs_rest (by
         label), alpha (by level), fleiss_kappa, randolph_kappa, ac1.
@@ -278,8 +303,16 @@ def reliability_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Intervals:
-    """Compute intervals of `reliability(ratings, scale)`: observed, alpha, fleiss_kappa,
-    randolph_kappa, ac1 and pairwise_kappa (by weights). Arguments: see `agreement_intervals`.
+    """Compute intervals of the figures of `reliability(ratings, scale)`.
+
+    Args:
+        figures: its result.
+        ratings, scale: the labels and the scale; see `reliability`.
+        topics: the topic of each item; None: unknown, no interval has bounds.
+        resamples, seed, level: see `resampling`.
+
+    Returns: observed, alpha (by level), fleiss_kappa, randolph_kappa, ac1 and pairwise_kappa (by
+        weights).
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     counts = label_counts(ratings, scale)
@@ -302,8 +335,15 @@ def pairwise_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> dict[str, Interval]:
-    """Compute intervals of `pairwise_kappa(pairs, scale)`, by weights. In a sample, the mean is
-    over the pairs that have a kappa there. Arguments: see `agreement_intervals`.
+    """Compute intervals of `pairwise_kappa(pairs, scale)`, by weights.
+
+    In a sample, the mean is over the pairs that have a kappa there.
+
+    Args:
+        kappas: its result.
+        pairs, scale: the labels and the scale; see `pairwise_kappa`.
+        topics: the topic of each item; None: unknown, no interval has bounds.
+        resamples, seed, level: see `resampling`.
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     return _pairwise(kappas, pairs, scale, sample)

@@ -8,12 +8,16 @@ from pathlib import Path
 
 
 def count_words(text: str) -> int:
-    """Number of words in `text`: its white-space separated parts after NFKC normalisation, >= 0.
+    """Count the words of a text: its parts between white space after NFKC normalisation.
 
     Chinese or Thai prose, written without spaces, counts as very few words.
 
-    Source: the response length rule of TREC RAG 2024. NFKC matters little: it opens up signs such
-    as U+FDFA, one character that stands for four words.
+    Args:
+        text: any text.
+
+    Returns: the number of words, >= 0.
+    Source: the response length rule of TREC RAG 2024. NFKC matters little: it expands characters
+        such as U+FDFA, which is one character for four words.
     Differs: the rule of TREC RAG 2026 is without NFKC.
 
     >>> count_words("  Wind makes\\u00a0them sway. ")
@@ -27,20 +31,21 @@ _WANTED = '"words", "tiktoken:NAME" or the path of a tokenizer\'s .json file'
 
 
 def token_counter(name: str) -> Callable[[str], int]:
-    """A function that counts the tokens of a text, >= 0, by the tokenizer of that name.
+    """Return a function that counts the tokens of a text by a named tokenizer.
+
+    Special tokens in a text, such as <|endoftext|>, count as plain characters, and none are added
+    at the begin or the end.
 
     Args:
-        name: "words": white-space words, see `count_words`; needs nothing.
-            "tiktoken:NAME": an encoding of tiktoken, such as tiktoken:cl100k_base. Its file is
-            taken from the folder TIKTOKEN_CACHE_DIR; tiktoken fetches it where it is absent.
-            "PATH.json": a file of the `tokenizers` library, such as a model's tokenizer.json. What
-            it says of truncation and padding is not applied: the whole text counts.
+        name: "words": words between white space, see `count_words`; needs no package.
+            "tiktoken:NAME": an encoding of tiktoken, such as tiktoken:cl100k_base. tiktoken reads
+            its file from the folder TIKTOKEN_CACHE_DIR, or downloads it.
+            "PATH.json": a file of the `tokenizers` library, such as a model's tokenizer.json. Its
+            truncation and padding are not applied: the whole text counts.
 
-    Marks such as <|endoftext|> in a text count as the characters that they are, and no begin or end
-    marks are added.
-
+    Returns: a function from a text to its number of tokens, >= 0.
     Raises: ValueError for another name, a tiktoken encoding that is unknown (it lists the known
-        ones) or cannot be had, or a file that is absent or no tokenizer.
+        ones) or cannot be downloaded, or a file that is missing or is not a tokenizer.
 
     >>> token_counter("words")("one two  three")
     3

@@ -18,23 +18,23 @@ def narrative_scores(
     importances: Sequence[str | None],
     sub_narratives: Sequence[str],
 ) -> dict[str, Value]:
-    """How much of a topic's sub-narratives an answer covers, each in [0, 1], higher is better.
+    """Compute how much of a topic's sub-narratives an answer covers; three measures in [0, 1].
 
-    `SN` is the mean over sub-narratives of what the answer earns for the nuggets of each (1 for a
-    stated, 0.5 for a partly stated one), `SN_strict` with full support alone: a sub-narrative of
+    `SN` is the mean over sub-narratives of the mean gain of the nuggets of each: 1 for a stated
+    nugget, 0.5 for a partly stated one. `SN_strict` counts full support only. A sub-narrative of
     two nuggets counts as much as one of twenty. `SN_vital` is the share of the sub-narratives with
-    vital nuggets of which at least one vital nugget is fully stated.
+    vital nuggets of which at least one vital nugget is fully stated. Higher is better.
 
     Args:
-        labels: one per nugget: support, partial_support, not_support, or None = not judged.
-        importances: one per nugget, same order: vital, okay or None.
-        sub_narratives: one per nugget, same order; "" for a nugget that is of none, which does not
-            count here.
+        labels: one per nugget: support, partial_support, not_support, or None: not judged.
+        importances: one per nugget, in the same order: vital, okay or None.
+        sub_narratives: one per nugget, in the same order; "" for a nugget without a sub-narrative,
+            which does not count here.
 
-    Returns: the measures in this order; {} if no nugget is of a sub-narrative. `n` and `n_unjudged`
-        count nuggets (of SN_vital the vital ones). Nuggets without a label are left out of the
-        value; a sub-narrative that has nothing else is left out too. The bounds take all of them as
-        not stated and as stated. SN_vital without vital nuggets is 0/0.
+    Returns: the measures in this order; {} if no nugget has a sub-narrative. `n` and `n_unjudged`
+        count nuggets (for SN_vital the vital nuggets). Nuggets without a label are left out of the
+        value, and so is a sub-narrative without any label. For the bounds, nuggets without a label
+        are not stated, and stated. SN_vital without vital nuggets is 0/0.
     Raises: ValueError if lengths differ or a label is unknown.
     Source: ours; the TREC 2025 RAG track maps nuggets to sub-narratives (`mapped_sub_narrative`)
         and publishes no measure of them that could be compared.
@@ -55,10 +55,12 @@ def narrative_scores(
 
 
 def narrative_weights(sub_narratives: Sequence[str]) -> list[float]:
-    """What each nugget weighs in SN: sub-narratives the same, and so the nuggets of each.
+    """Return the weight of each nugget in SN.
+
+    All sub-narratives have the same weight, and so have the nuggets within each.
 
     Args:
-        sub_narratives: one per nugget; "" for a nugget that is of none, which weighs nothing.
+        sub_narratives: one per nugget; "" for a nugget without a sub-narrative, whose weight is 0.
 
     Returns: weights that sum to 1, or all 0.
 
@@ -77,7 +79,10 @@ def group_nuggets(
     importances: Sequence[str | None],
     sub_narratives: Sequence[str],
 ) -> dict[str, Group]:
-    """The nuggets of each sub-narrative, in the order in which these first occur.
+    """Return the nuggets of each sub-narrative, in the order in which sub-narratives first occur.
+
+    Args:
+        labels, importances, sub_narratives: see `narrative_scores`.
 
     Raises: ValueError if lengths differ or a label is unknown; it names the index.
     """

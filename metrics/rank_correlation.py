@@ -1,4 +1,4 @@
-"""Do two judges put the same items in the same order? By run, by topic, over all cells.
+"""Rank correlations: do two judges put the same items in the same order?
 
 With topic-bootstrap intervals: see docs/trust/agreement.md.
 """
@@ -6,13 +6,13 @@ With topic-bootstrap intervals: see docs/trust/agreement.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .drawn_correlations import correlate_drawn_cells, correlate_samples, weighted_spearman
 from .inference import (
     BEYOND_CHANCE,
     LEVEL,
@@ -31,7 +31,12 @@ from .inference import (
 def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float | None]:
     """Compute tau_b, tau_ap, spearman and pearson of two lists of scores in one call.
 
-    Returns, raises: see `kendall_tau`.
+    Args:
+        truth: n finite scores; higher is better.
+        judged: n finite scores of the same items, in the same order.
+
+    Returns: name -> coefficient in [-1, 1]; None: undefined, see `kendall_tau`.
+    Raises: ValueError if the lengths differ or a score is not finite; it names the index.
 
     >>> {name: round(value, 3) for name, value in orders([1, 2, 3, 4], [1, 2, 4, 3]).items()}
     {'tau_b': 0.667, 'tau_ap': 0.333, 'spearman': 0.8, 'pearson': 0.8}
@@ -51,6 +56,10 @@ def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None
     Scores are tied if they are exactly equal: compare scores with the same rounding, because a
     score printed to 4 digits has ties that the full score does not have.
 
+    Args:
+        truth: n finite scores; higher is better.
+        judged: n finite scores of the same items, in the same order.
+
     Returns: tau, or None if it is undefined: fewer than 2 items, or all scores of a side equal.
     Raises: ValueError if the lengths differ or a score is not finite; it names the index.
     Source: Kendall, "The treatment of ties in ranking problems" (1945).
@@ -69,8 +78,14 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
     Items that are tied in truth with the k-th are all included, so that the order of the lists does
     not matter; there may be more than k (`count_top`).
 
-    Returns: None if `kendall_tau` of these items is None, or if there are fewer than k items.
-    Raises: ValueError like `kendall_tau`, and if k is below 1.
+    Args:
+        truth: n finite scores; higher is better.
+        judged: n finite scores of the same items, in the same order.
+        k: the number of items, >= 1.
+
+    Returns: tau-b in [-1, 1]; None if it is undefined, or if there are fewer than k items.
+    Raises: ValueError if the lengths differ, a score is not finite, or k is below 1.
+    Source: Kendall (1945), see `kendall_tau`; the cut at k with its ties is ours.
 
     >>> top_k_tau([4, 3, 2, 1], [3, 4, 1, 2], k=2)
     -1.0
@@ -83,6 +98,10 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
 def count_top(truth: Sequence[float], k: int) -> int:
     """Count the items that `top_k_tau` uses: k and ties with the k-th; 0 if there are fewer.
 
+    Args:
+        truth: n scores; higher is better.
+        k: the number of items, >= 1.
+
     >>> count_top([4, 3, 3, 1], k=2), count_top([4, 3], k=5)
     (3, 0)
     """
@@ -92,16 +111,21 @@ def count_top(truth: Sequence[float], k: int) -> int:
 def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     """Compute the AP correlation: a tau in which errors near the top weigh more; in [-1, 1].
 
-    For each item below the first of the judged order, it takes (right - wrong) / all over the items
-    that are judged above it: right if the truth has them above too, otherwise wrong. tau_ap is the
-    mean. It is not symmetric: it follows the judged order.
+    For each item below the first of the judged order, take (right - wrong) / all over the items
+    that are judged above it. An item above is right if the truth has it above too, otherwise wrong.
+    tau_ap is the mean. It is not symmetric: it follows the judged order.
 
     Ties: an item is compared with the items judged strictly higher, and is left out if there are
     none (ties at the top). A pair that is tied only in truth is wrong. So tau_ap is 1 if both sides
     have the same ties, and the mean of both directions is tau_ap,b of Urbano and Marrero, "The
     treatment of ties in AP correlation" (2017).
 
-    Returns, raises: see `kendall_tau`.
+    Args:
+        truth: n finite scores; higher is better.
+        judged: n finite scores of the same items, in the same order.
+
+    Returns: tau_ap, or None if it is undefined: fewer than 2 items, or all scores of a side equal.
+    Raises: ValueError if the lengths differ or a score is not finite; it names the index.
     Source: Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information
         retrieval" (2008), Equation 3: 2 / (n - 1) sum_i(C(i) / (i - 1)) - 1.
 
@@ -114,7 +138,13 @@ def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     """Compute Spearman's rank correlation, in [-1, 1]; tied items share the mean of their ranks.
 
-    Returns, raises: see `kendall_tau`.
+    Args:
+        truth: n finite scores; higher is better.
+        judged: n finite scores of the same items, in the same order.
+
+    Returns: rho, or None if it is undefined: fewer than 2 items, or all scores of a side equal.
+    Raises: ValueError if the lengths differ or a score is not finite; it names the index.
+    Source: Spearman, "The proof and measurement of association between two things" (1904).
 
     >>> spearman([1, 2, 3], [10, 30, 20])
     0.5
@@ -126,7 +156,13 @@ def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 def pearson(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     """Compute Pearson's correlation of scores, in [-1, 1]; 1: they lie on a rising line.
 
-    Returns, raises: see `kendall_tau`.
+    Args:
+        truth: n finite scores; higher is better.
+        judged: n finite scores of the same items, in the same order.
+
+    Returns: r, or None if it is undefined: fewer than 2 items, or all scores of a side equal.
+    Raises: ValueError if the lengths differ or a score is not finite; it names the index.
+    Source: Pearson, "Note on regression and inheritance in the case of two parents" (1895).
 
     >>> round(pearson([1, 2, 3], [10, 30, 20]), 4), round(pearson([1, 2, 4], [1, 2, 9]), 4)
     (0.5, 0.9762)
@@ -165,10 +201,12 @@ _NAMES = (*_ORDERS, *_TOPS)
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient in [-1, 1], or None if it is undefined, and its sample size.
+    """A coefficient and its sample size.
 
-    `n` counts runs at run level (for a top k, the included runs), topics for the mean per topic,
-    and cells for all cells.
+    Attributes:
+        value: in [-1, 1]; None: undefined.
+        n: the number of runs at run level (for a top k, the included runs), of topics for the mean
+            per topic, and of cells for all cells.
     """
 
     value: float | None
@@ -177,20 +215,20 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Taus:
-    """Kendall's tau-b at three levels, each in [-1, 1], or None where undefined.
+    """Kendall's tau-b at three levels, each in [-1, 1], or None if it is undefined.
 
     Attributes:
         run_level: tau of the run scores: does the judge give the same leaderboard?
-        n_runs: runs with a score on both sides. n_runs_unmatched: runs on one side only, left out.
+        n_runs: runs with a score on both sides.
+        n_runs_unmatched: runs on one side only, which are left out.
         topic_mean: mean of the taus within each topic, over topics where tau is defined.
-        n_topics: topics in that mean. n_topics_undefined: topics with fewer than 2 runs, or with
-        all
-            runs equal on one side.
+        n_topics: topics in that mean.
+        n_topics_undefined: topics with fewer than 2 runs, or with all runs equal on one side.
         pooled: tau of all (run, topic) cells together; differences between topics count here.
-        n_cells: cells with a value on both sides. n_cells_unmatched: on one side only, left out.
+        n_cells: cells with a value on both sides.
+        n_cells_unmatched: cells with a value on one side only, which are left out.
         coefficients: run_level, topic_mean, pooled -> tau_b, tau_ap, spearman, pearson, and for
-        runs
-            (not for pooled cells) tau_top_5, tau_top_10, tau_top_15, tau_top_20.
+            runs (not for pooled cells) tau_top_5, tau_top_10, tau_top_15, tau_top_20.
         by_topic: topic id -> the same coefficients of its runs; topics in sorted order.
     """
 
@@ -207,7 +245,7 @@ class Taus:
     by_topic: dict[str, dict[str, float | None]]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same fields, ready for JSON."""
+        """Return the same fields, ready for JSON."""
         return asdict(self)
 
 
@@ -223,11 +261,13 @@ def taus(
     Args:
         truth, judged: (run id, topic id) -> score; a cell without a value is absent or None.
         truth_runs, judged_runs: run id -> the run's score over all topics, as its source defines
-                it (see `mean_over_topics`); it is not computed from the cells here.
+            it (see `mean_over_topics`); it is not computed from the cells here.
 
-        Cells and runs on one side only are left out and counted. Raises: ValueError for a
-        score that is not finite. Source: arXiv:2411.09607 and arXiv:2504.15205 report the three
-        taus; for the other coefficients see metrics/rank_correlation.py.
+    Returns: the coefficients at each level. Cells and runs on one side only are left out and
+        counted.
+    Raises: ValueError for a score that is not finite.
+    Source: arXiv:2411.09607 and arXiv:2504.15205 report the three taus; for the other coefficients
+        see `tau_ap`, `spearman` and `pearson`.
 
     >>> truth = {("a", "t1"): 0.1, ("b", "t1"): 0.2, ("a", "t2"): 0.8, ("b", "t2"): 0.9}
     >>> judged = {("a", "t1"): 0.3, ("b", "t1"): 0.4, ("a", "t2"): 0.6, ("b", "t2"): 0.5}
@@ -268,7 +308,7 @@ def taus(
 
 
 def keep_defined(scores: Scores) -> dict[tuple[str, str], float]:
-    """The cells with a value."""
+    """Return the cells with a value."""
     return {cell: value for cell, value in scores.items() if value is not None}
 
 
@@ -426,165 +466,3 @@ def _pool(correlations: Taus, x: Array, y: Array, sample: Resampling) -> dict[st
     return {
         name: sample.interval(value, drawn[name], BEYOND_CHANCE) for name, value in values.items()
     }
-
-
-_AT_ONCE = 4_000_000  # numbers in memory at a time
-
-
-def correlate_samples(truth: Array, judged: Array, top: Sequence[int] = ()) -> dict[str, Array]:
-    """Compute the coefficients of each sample: (resamples, n_runs) twice -> name -> (resamples,).
-
-    Args:
-        top: also compute tau-b of the k items that are highest in truth, for each of these k.
-
-    A sample in which a run has no score (nan) has no coefficient.
-
-    >>> coefficients = correlate_samples(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]))
-    >>> {name: values.round(3).tolist() for name, values in coefficients.items()}["tau_b"]
-    [0.333]
-    """
-    parts = [
-        _of_samples(truth[at], judged[at], top) for at in _slices(len(truth), truth.shape[1] ** 2)
-    ]
-    names = parts[0] if parts else {}
-    return {name: np.concatenate([part[name] for part in parts]) for name in names}
-
-
-def _of_samples(truth: Array, judged: Array, top: Sequence[int]) -> dict[str, Array]:
-    s, t = (np.sign(x[:, None, :] - x[:, :, None]) for x in (truth, judged))
-    is_above = t > 0
-    right, n_above = (_right(s) * is_above).sum(2), is_above.sum(2)
-    one, other = s.sum(2), t.sum(2)
-    coefficients = {
-        "tau_b": _tau_b((s * t).sum((1, 2)), (s**2).sum((1, 2)), (t**2).sum((1, 2))),
-        "tau_ap": _tau_ap(right, n_above, np.ones(1)),
-        "spearman": _spearman(one, other, np.ones(one.shape[1])),
-        "pearson": weighted_pearson(truth, judged, np.ones(truth.shape[1])),
-    }
-    descending = -np.sort(-truth, axis=1)
-    for k in top:
-        if truth.shape[1] < k:
-            coefficients[f"tau_top_{k}"] = np.full(len(truth), np.nan)
-            continue
-        is_top = (truth >= descending[:, k - 1 : k]).astype(float)
-        sums = [np.einsum("bij,bi,bj->b", z, is_top, is_top) for z in (s * t, s**2, t**2)]
-        coefficients[f"tau_top_{k}"] = _tau_b(*sums)
-    is_undefined = (
-        np.isnan(truth).any(1) | np.isnan(judged).any(1) | np.isnan(coefficients["tau_b"])
-    )
-    return {name: np.where(is_undefined, np.nan, values) for name, values in coefficients.items()}
-
-
-def correlate_drawn_cells(
-    truth: Array, judged: Array, topic_of: NDArray[np.int64], draws: NDArray[np.int64]
-) -> dict[str, Array]:
-    """Compute the coefficients of pooled cells; each counts as often as its topic is drawn.
-
-    Args:
-        truth, judged: (n_cells,) scores, sorted by topic.
-        topic_of: (n_cells,) the number of each cell's topic, ascending; every topic has a cell.
-        draws: (resamples, n_topics).
-
-    Time grows with n_cells squared: about 2 s of CPU for 10,000 cells.
-    """
-    starts = np.searchsorted(topic_of, np.arange(draws.shape[1]))
-    blocks = [_of_block(truth, judged, at, starts) for at in _slices(len(truth), len(truth))]
-    both, s2, t2, right, n_above = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    weights = draws.astype(float)
-    tau_b = _tau_b(*(_quadratic(np.add.reduceat(m, starts), weights) for m in (both, s2, t2)))
-    tau_ap = [
-        _tau_ap(chosen @ right.T, chosen @ n_above.T, chosen[:, topic_of])
-        for chosen in _rows(weights, len(truth))
-    ]
-    rho = [
-        weighted_spearman(truth, judged, chosen[:, topic_of])
-        for chosen in _rows(weights, len(truth))
-    ]
-    r = [
-        weighted_pearson(truth, judged, chosen[:, topic_of])
-        for chosen in _rows(weights, len(truth))
-    ]
-    parts = {"tau_ap": tau_ap, "spearman": rho, "pearson": r}
-    coefficients = {"tau_b": tau_b} | {name: np.concatenate(part) for name, part in parts.items()}
-    return {
-        name: np.where(np.isnan(tau_b), np.nan, values) for name, values in coefficients.items()
-    }
-
-
-def weighted_spearman(truth: Array, judged: Array, weights: Array) -> Array:
-    """Compute Spearman's correlation of (n,) scores with (..., n) weights of items."""
-    return _spearman(_rank_sums(truth, weights), _rank_sums(judged, weights), weights)
-
-
-def weighted_pearson(truth: Array, judged: Array, weights: Array) -> Array:
-    """Compute Pearson's correlation of (..., n) scores with (..., n) weights of items."""
-    total = weights.sum(-1, keepdims=True)
-    x, y = (z - ratio((weights * z).sum(-1, keepdims=True), total) for z in (truth, judged))
-    both, of_x, of_y = ((weights * products).sum(-1) for products in (x * y, x**2, y**2))
-    return _clip(ratio(ratio(both, np.sqrt(of_x)), np.sqrt(of_y)))
-
-
-def _of_block(
-    truth: Array, judged: Array, at: slice, starts: NDArray[np.int64]
-) -> tuple[Array, ...]:
-    """Sums over the other cells, by their topic, of the signs for some: (n, n_topics) each."""
-    s, t = (np.sign(x[None, :] - x[at, None]) for x in (truth, judged))
-    is_above = (t > 0).astype(float)
-    products = (s * t, s**2, t**2, _right(s) * is_above, is_above)
-    return tuple(np.add.reduceat(z, starts, axis=1) for z in products)
-
-
-def _rank_sums(x: Array, weights: Array) -> Array:
-    """sum_j w_j sign(x_j - x_i): (n,) scores, (..., n) weights -> (..., n), by one sort."""
-    _, group, sizes = np.unique(x, return_inverse=True, return_counts=True)
-    sorted_weights = weights[..., np.argsort(group, kind="stable")]
-    mass = np.add.reduceat(sorted_weights, np.cumsum(sizes) - sizes, axis=-1)
-    up_to = np.cumsum(mass, axis=-1)
-    sums: Array = (up_to[..., -1:] + mass - 2 * up_to)[..., group]
-    return sums
-
-
-def _tau_b(both: Array, one: Array, other: Array) -> Array:
-    """From sums over ordered pairs, where each unordered pair counts twice. In scipy's order of
-    operations, as `_spearman` is in numpy's: even the last bit agrees."""
-    return _clip(ratio(ratio(both / 2, np.sqrt(one / 2)), np.sqrt(other / 2)))
-
-
-def _spearman(one: Array, other: Array, weights: Array) -> Array:
-    """From (..., n) rank sums, which are twice the ranks minus their mean."""
-    share = ratio(1, weights.sum(-1) - 1)
-    both, of_one, of_other = (
-        share * (weights * products / 4).sum(-1) for products in (one * other, one**2, other**2)
-    )
-    return _clip(ratio(ratio(both, np.sqrt(of_other)), np.sqrt(of_one)))
-
-
-def _clip(values: Array) -> Array:
-    return np.clip(values, -1.0, 1.0)  # rounding may step over the ends by one bit
-
-
-def _tau_ap(right: Array, n_above: Array, weights: Array) -> Array:
-    """The mean of `right`, sums of +1 and -1 over the items above, by the number of these items."""
-    mean = np.nan_to_num(ratio(right, n_above))
-    return ratio((weights * mean).sum(-1), (weights * (n_above > 0)).sum(-1))
-
-
-def _right(signs: Array) -> Array:
-    """1 where the truth puts j above i, otherwise -1: there, a judge that puts j above is wrong."""
-    return np.where(signs > 0, 1.0, -1.0)
-
-
-def _quadratic(matrix: Array, weights: Array) -> Array:
-    total: Array = ((weights @ matrix) * weights).sum(1)
-    return total
-
-
-def _rows(array: Array, size: int) -> Iterator[Array]:
-    """All rows in blocks; each row takes `size` numbers."""
-    return (array[at] for at in _slices(len(array), size))
-
-
-def _slices(n: int, size: int) -> Iterator[slice]:
-    """All n rows of this size, in blocks."""
-    step = max(1, _AT_ONCE // max(size, 1))
-    return (slice(start, start + step) for start in range(0, n, step))

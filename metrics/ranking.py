@@ -43,8 +43,9 @@ def ranking_scores(
             not relevant, and a topic without any grade does not count.
         run: topic id -> passage ids, best first, without repeats. This order is scored: passages
             get scores made from their ranks, so that no tie is broken by name.
-        measures: such as "nDCG@10", "AP", "R@100", "P(rel=2)@5".
+        measures: names, such as "nDCG@10", "AP", "R@100", "P(rel=2)@5".
 
+    Returns: the values by topic and their means.
     Raises: ValueError for an unknown measure (or one that needs a tool that is not installed), a
         passage ranked twice, or empty qrels.
     Source: ir_measures (MacAvaney et al., ECIR 2022), through trec_eval for the common measures.
@@ -74,9 +75,12 @@ def ranking_scores(
 
 
 def read_measure(name: str) -> Any:
-    """The measure of a name as ir_measures writes it: `nDCG@10`, `P(rel=2)@5`.
+    """Return the measure with a name of ir_measures, such as `nDCG@10` or `P(rel=2)@5`.
 
-    ir_measures 0.4 reads names by parts of Python's `ast` that Python 3.14 removed, so not here.
+    ir_measures 0.4 reads names with parts of Python's `ast` that Python 3.14 removed.
+
+    Args:
+        name: the name of the measure.
 
     Raises: ValueError or NameError for an unknown name.
     """

@@ -185,7 +185,7 @@ def test_lists_that_do_not_fit_at_once_give_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     truth, judged = (rng.integers(0, 9, 50).tolist() for _ in range(2))
     whole = orders(truth, judged)
-    monkeypatch.setattr("nuggetjudge.metrics.rank_correlation._AT_ONCE", 120)
+    monkeypatch.setattr("nuggetjudge.metrics.drawn_correlations._AT_ONCE", 120)
     assert orders(truth, judged) == pytest.approx(whole)
 
 
