@@ -27,6 +27,9 @@ class Corpus(Protocol):
     async def search(self, query: str) -> Ranked:
         """Find the passages for a query, best first; [] if nothing matches.
 
+        Args:
+            query: the text to search for.
+
         Raises: any error; it ends the item as `Unjudged(tool)`.
         """
         ...

@@ -134,38 +134,53 @@ class Trace:
         self._made: list[tuple[Step, Trace | None]] = []
 
     def add(self, kind: str, name: str, **about: Any) -> str:
-        """One more step, after those that are there; its path."""
+        """Add a step after the others, and return its path.
+
+        Args:
+            kind: the kind of the step, such as tool.
+            name: the name of the step, such as search.
+            about: other fields of the step, ready for JSON.
+        """
         path = f"{self.path}.{len(self._made)}"
         self._made.append(({"path": path, "kind": kind, "name": name, **about}, None))
         return path
 
     def part(self, kind: str, name: str, **about: Any) -> Trace:
-        """One more step that has steps of its own."""
+        """Add a step that has its own steps, and return their trace.
+
+        Args:
+            kind, name, about: see `add`.
+        """
         path = f"{self.path}.{len(self._made)}"
         part = Trace(path)
         self._made.append(({"path": path, "kind": kind, "name": name, **about}, part))
         return part
 
     def reserve(self) -> tuple[str, Step]:
-        """One more step whose content is filled in when it is known: its path, and itself."""
+        """Add a step whose content follows later, and return its path and the step."""
         path = f"{self.path}.{len(self._made)}"
         step: Step = {"path": path}
         self._made.append((step, None))
         return path, step
 
     def end(self, outcome: str, **about: Any) -> None:
-        """The last step of an item, in the place of an earlier end."""
+        """Add the last step of an item; it replaces an earlier end.
+
+        Args:
+            outcome: how the item ended, such as found.
+            about: other fields of the step, ready for JSON.
+        """
         if self.has_ended:
             self._made.pop()
         self.add("end", outcome, **about)
 
     @property
     def has_ended(self) -> bool:
-        """Whether its last step is the end."""
+        """True if its last step is the end."""
         return bool(self._made) and self._made[-1][0].get("kind") == "end"
 
     def steps(self) -> list[Step]:
-        """All steps in the order of their paths, but those that were cut off before they began."""
+        """Return all steps in the order of their paths, without steps that never began."""
         rows = []
         for step, part in self._made:
             if "kind" in step:
@@ -176,12 +191,12 @@ class Trace:
 
 
 class Question(NamedTuple):
-    """What a judge is asked of one item.
+    """One question to a judge about one item.
 
     Attributes:
-        inputs: of the judge, by name.
-        about: ids that name these in the trace, such as `{"passage": "d7", "sentence": 4}`; texts
-            that have an id are not repeated there.
+        inputs: the inputs of the judge, by name.
+        about: ids that name the inputs in the trace, such as `{"passage": "d7", "sentence": 4}`;
+            the trace does not repeat texts that have an id.
     """
 
     inputs: Mapping[str, str]
@@ -189,17 +204,18 @@ class Question(NamedTuple):
 
 
 class Tools:
-    """Searching, reading and asking for one item.
+    """The tools of an agent for one item: search, read, ask judges.
 
-    What is done side by side is done by `judge_each`, or by `together` with parts that are all
-    made before the first of them is used: nothing then depends on which ends first.
+    For parallel work use `judge_each`, or `together` with parts that all exist before the first
+    part is used: then nothing depends on which ends first.
 
-    All that is found out is a judge's label or a checked text; tools only read. A failure raises
-    JudgeError, also where a limit is reached (`steps`), and stands in the trace by its reason.
+    Tools only read. A failure raises JudgeError, also if a limit is reached (`steps`), and the
+    trace has its reason.
 
     Args:
-        corpus: what is searched; None: nothing can be.
-        topic_id: whose strictness fitted judges take into account.
+        corpus: the passages to search; None: there are no passages.
+        limits: the limits of the item.
+        topic_id: the topic whose correction fitted judges use; None: no topic.
         readable: ids of passages that may be read without a search, such as the references of an
             answer.
     """
@@ -223,11 +239,14 @@ class Tools:
         self._budget_met: list[JudgeError] = []
 
     def part(self, kind: str, name: str, **about: Any) -> Self:
-        """The same tools, whose steps become parts of one new step.
+        """Return tools whose steps become parts of one new step.
 
-        It gets what is left of the limits when it is first used; parts that were made before any
-        of them was used get an even share each. Passages that were found until it is made can be
-        read in it, and those that it finds by the tools that it is a part of.
+        A part gets the rest of the limits when it is first used; parts that exist before one of
+        them is used get an even share each. A part can read the passages that were found before
+        it, and these tools can read the passages that the part finds.
+
+        Args:
+            kind, name, about: see `Trace.add`.
         """
         changed = copy.copy(self)
         changed.trace = self.trace.part(kind, name, **about)
@@ -241,14 +260,15 @@ class Tools:
 
     @property
     def n_calls_left(self) -> int:
-        """Questions that may still be asked."""
+        """The number of questions that may still be asked."""
         return self._spent.left("calls")
 
     @property
     def budget_met(self) -> JudgeError | None:
-        """The first question that the budget of the run had no room for, if there was one.
+        """The error of the first question that exceeded the budget of the run; None: no question.
 
-        What was made without its answer is not an outcome: with a higher limit it would differ.
+        A result without the answer to this question does not count: with a higher limit it would
+        differ.
         """
         return self._budget_met[0] if self._budget_met else None
 
@@ -257,12 +277,13 @@ class Tools:
         self._spent.step()
 
     async def search(self, query: str, hits: int | None = None) -> Ranked:
-        """The passages for a query, best first; [] is a finding, not a failure.
+        """Return the passages for a query, best first; [] if nothing matches.
 
         Args:
-            hits: at most so many, and never more than the limit.
+            query: the text to search for.
+            hits: the maximum number of passages; None: the limit.
 
-        Raises: JudgeError(tool) where the search failed; InputError where none can succeed.
+        Raises: JudgeError (tool) if the search failed; InputError if no search can succeed.
         """
         most = min(self.limits.hits, hits or self.limits.hits)
         path, step = self.trace.reserve()
@@ -283,9 +304,12 @@ class Tools:
         return ranked
 
     def passage(self, passage_id: str) -> Passage:
-        """The text that a judge is to be shown; no step, and no reading of the agent's own.
+        """Return a passage to show to a judge. This is not a step and does not count as read.
 
-        Raises: JudgeError(no_passage) where the corpus has none.
+        Args:
+            passage_id: the id of the passage.
+
+        Raises: JudgeError (no_passage) if the corpus lacks it.
         """
         passage = self._corpus.passage(passage_id) if self._corpus is not None else None
         if passage is None:
@@ -293,11 +317,16 @@ class Tools:
         return passage
 
     def read(self, passage_id: str, start: int = 0, length: int | None = None) -> str:
-        """A passage's text from a character on, for the agent itself.
+        """Return the text of a passage from a character on, for the agent itself.
 
-        Raises: JudgeError(unparseable) for a passage that no search of this item found;
-            JudgeError(no_passage) where it has no text; JudgeError(steps) where more would be read
-            than the limit.
+        Args:
+            passage_id: the id of the passage.
+            start: the first character, from 0.
+            length: the number of characters; None: all.
+
+        Raises: JudgeError (unparseable) for a passage that no search of this item found;
+            JudgeError (no_passage) if it has no text; JudgeError (steps) if the limit of bytes
+            would be exceeded.
         """
         _, step = self.trace.reserve()
         args = {"passage": passage_id, "start": start}
@@ -320,9 +349,13 @@ class Tools:
     async def judge(
         self, judge: ItemJudge, inputs: Mapping[str, str], about: Mapping[str, Any]
     ) -> tuple[Verdict, str]:
-        """The verdict of a judge on one item, and the path of the step.
+        """Return the verdict of a judge on one item, and the path of the step.
 
-        Raises: JudgeError where there is none.
+        Args:
+            judge: the judge to ask.
+            inputs, about: see `Question`.
+
+        Raises: JudgeError if the judgement failed.
         """
         [(outcome, path)] = await self.judge_each(judge, [Question(inputs, about)])
         return require_verdict(outcome), path
@@ -330,13 +363,17 @@ class Tools:
     async def judge_each(
         self, judge: ItemJudge, questions: Sequence[Question]
     ) -> list[tuple[Verdict | Unjudged, str]]:
-        """The same of several at once, in their order, a step each.
+        """Return the verdict of a judge on each of several items, and the path of each step.
 
-        Each is a call, of a jury one of each member. One without a verdict is Unjudged and the
-        others stand.
+        Each item is a call; for a jury, one call of each member. If one judgement fails, it is
+        Unjudged and the others count.
 
-        Raises: JudgeError(steps) before anything is asked, where all together could be too many;
-            a jury's question counts as many times as it may ask.
+        Args:
+            judge: the judge to ask.
+            questions: the items.
+
+        Raises: JudgeError (steps) before a model is asked, if all questions together could exceed
+            the limit; a question to a jury counts as often as it may ask.
         """
 
         async def one(question: Question) -> Verdict | Unjudged:
@@ -372,13 +409,15 @@ class Tools:
         about: Mapping[str, Any],
         shown: Callable[[T], Any],
     ) -> tuple[T, str]:
-        """What a judge that makes texts answers, and the path of the step; counts as one call.
+        """Return the text that a judge writes, and the path of the step; counts as one call.
 
         Args:
-            name: of the judge. call: its coroutine, as `writer.write(...)`.
-            shown: what of the answer stands in the trace, ready for JSON.
+            name: the name of the judge.
+            call: its coroutine, such as `writer.write(...)`.
+            about: ids that name the inputs in the trace.
+            shown: a function that selects the part of the answer for the trace, ready for JSON.
 
-        Raises: JudgeError where there is none.
+        Raises: JudgeError if there is no answer.
         """
         try:
             self._spent.call()
@@ -394,11 +433,16 @@ class Tools:
         return answer, slot[0]
 
     def end(self, outcome: str, because: Sequence[str] = ()) -> None:
-        """Say how it ended, and by which steps: their paths."""
+        """Record how the item ended.
+
+        Args:
+            outcome: how it ended, such as found.
+            because: the paths of the steps that led to the end.
+        """
         self.trace.end(outcome, because=list(because))
 
     def calls(self) -> tuple[Provenance, ...]:
-        """Where all replies came from, in the order of the steps."""
+        """Return the provenance of all replies, in the order of the steps."""
         by_step = (self._replies.get(step["path"], ()) for step in self.trace.steps())
         return tuple(reply.provenance for replies in by_step for reply in replies)
 
@@ -445,12 +489,15 @@ class Tools:
 
 
 async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """What several works on parts of an item come to, side by side, in their order.
+    """Run the work on several parts of an item in parallel; return the results in order.
 
-    All of them come to their end, also where one has no judgement: how far the others got until
-    then would depend on who was first.
+    If a judgement fails, the other parts still run to their end, because how far they got would
+    depend on which was first.
 
-    Raises: the JudgeError of the first in order that has one; any other error at once.
+    Args:
+        works: a coroutine for each part.
+
+    Raises: the first JudgeError in the order of `works`; any other error at once.
     """
 
     async def await_end(work: Coroutine[Any, Any, T]) -> tuple[list[T], JudgeError | None]:

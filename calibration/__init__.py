@@ -1,5 +1,7 @@
-"""Fits judges to human labels on some topics, and tests them on others. Imports programs, judges,
-metrics and the folders below; only the command line may import it."""
+"""Fit judges to human labels on some topics, and test them on others.
+
+Imports programs, judges, metrics and the folders below; only the command line may import it.
+"""
 
 from .fitting import Calibration
 from .session import calibrate

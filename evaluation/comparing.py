@@ -1,4 +1,4 @@
-"""`nuggetjudge.agree` and `nuggetjudge.compare`, and how results show themselves."""
+"""`nuggetjudge.agree` and `nuggetjudge.compare`, whose results print as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sample by the names that people use for its parts, from lists, generators and frames."""
+"""Samples: a question, its answer and what to judge it with, under the names that tools use."""
 
 from __future__ import annotations
 
