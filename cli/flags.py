@@ -14,9 +14,8 @@ import typer
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
-from ..programs.config.base import program_names, resolve_program
+from ..programs.config.base import program_names, resolve_program, suggest_program
 from ..programs.config.sections import Config, Flag
-from ..records.reading.problems import did_you_mean
 from .options import ApiBase, Model, Sets
 from .signatures import make_options
 from .tables import note_config
@@ -93,7 +92,7 @@ class ParsedSettings:
         names, all_names = [resolve_program(name) for name in what.split(",")], program_names()
         if unknown := [name for name in names if name not in all_names]:
             programs = ", ".join(all_names)
-            meant = did_you_mean(unknown[0], all_names)
+            meant = suggest_program(unknown[0], all_names)
             raise InputError(
                 f"{unknown[0]!r} is neither a config file nor one of {programs}{meant}"
             )

@@ -18,7 +18,7 @@ import orjson
 
 from ..backends.loop import Stop
 from ..judges.table import item_judges
-from ..programs.config.base import program_names, resolve_program
+from ..programs.config.base import program_names, resolve_program, suggest_program
 from ..programs.config.reading import load_config, name_settings
 from ..programs.config.sections import Config
 from ..programs.engine.folders import check_replaced
@@ -33,7 +33,7 @@ from ..programs.engine.results import ALWAYS, MANIFEST, check_free
 from ..programs.protocols import table
 from ..programs.protocols.table import program_files
 from ..programs.run import NO_MODEL, check_collection, judge_collection, names_no_model
-from ..records.reading.problems import InputError, did_you_mean
+from ..records.reading.problems import InputError
 from ..records.writing import remove, write_file
 from .result import Result
 from .samples.asking import Answering, Asking, list_topics
@@ -153,7 +153,7 @@ def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Ju
         if name not in program_names():
             choices = [*program_names(), *item_judges()]
             what = f"no task or judge {name!r}; wanted one of {', '.join(choices)}, or a YAML file"
-            raise InputError(f"program: {what}{did_you_mean(name, choices)}")
+            raise InputError(f"program: {what}{suggest_program(name, choices)}")
     return names, None
 
 
@@ -289,10 +289,10 @@ def evaluate(
     """Judge answers that are in memory; return scores, labels and counts.
 
     Args:
-        samples: the answers of one system, in a list, a generator, a frame or a dataset. A sample
-            is a mapping or an object with a question, an answer and fields to judge it with,
-            such as contexts or nuggets. For several systems: a dict, system name -> samples.
-            With `answer`: questions, as texts or mappings.
+        samples: the answers of one system, in a list, a generator, a frame, a dataset or a JSONL
+            file (its path). A sample is a mapping or an object with a question, an answer and
+            fields to judge it with, such as contexts or nuggets. For several systems: a dict,
+            system name -> samples. With `answer`: questions, as texts or mappings.
         program: names of tasks; or one judge that labels each sample as an item: its name, its
             YAML file or a CustomJudge; None: all tasks that fit the samples.
         answer: a function from a question to its answer (a text, or a mapping of answer and

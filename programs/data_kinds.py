@@ -6,12 +6,16 @@ import glob
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import wraps
+from itertools import islice
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from ..records.kinds import file_kind, load_kinds
 from ..records.nuggets import BANKS
-from ..records.reading.problems import InputError
+from ..records.reading.fields import read_lines
+from ..records.reading.lines import is_json
+from ..records.reading.problems import InputError, Problems
+from ..records.samples import is_sample
 from ..records.tables import find_binary_kind
 from .config.base import load_inputs
 from .config.sections import DataConfig
@@ -71,6 +75,7 @@ def check_kinds(data: DataConfig) -> None:
             what = f"is a {binary} file, wanted text (docs/formats.md)"
             tables = "tables are read as --items and as labels, by judge agree and calibrate"
             raise InputError(f"{option} {path}: {what}; {tables}")
+        _check_no_samples(option, path)
         kind = ""
         with suppress(InputError):
             kind = file_kind(path)
@@ -82,6 +87,23 @@ def check_kinds(data: DataConfig) -> None:
             instead = f"name it with {there[0]}" if there else "this is a result, not an input"
             instead = _INSTEAD.get(kind, instead)
             raise InputError(f"{option} {path}: contains {called}; {instead}")
+    if data.items and not data.topics:  # the task items reads no collection, so it cannot fail here
+        _check_no_samples("--items", Path(data.items))
+
+
+def _check_no_samples(option: str, path: Path) -> None:
+    """Raise InputError if a file has samples, which only Python reads."""
+    if _has_samples(path):
+        what = "contains samples, each a question with its answer; judge them in Python"
+        call = f'nuggetjudge.evaluate("{path.as_posix()}")'
+        raise InputError(f"{option} {path}: {what}: {call} (docs/howto/evaluate.md)")
+
+
+def _has_samples(path: Path) -> bool:
+    with suppress(InputError):
+        if is_json(path):
+            return any(is_sample(line.row) for line in islice(read_lines(path, Problems()), 1))
+    return False
 
 
 def _option(name: str) -> str:

@@ -8,20 +8,15 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ...records.judgements import FAILED, OLD_FAILED
+from ...records.samples import ANSWER as ANSWER
+from ...records.samples import CONTEXTS as CONTEXTS
+from ...records.samples import QUESTION as QUESTION
 
-QUESTION = ("question", "user_input", "input", "query", "topic")
-ANSWER = ("answer", "response", "actual_output", "output", "result")
 NUGGETS = ("nuggets",)
 KEY_POINTS = ("key_points", "keypoints")
 QUESTIONS = ("questions", "sub_questions", "subquestions")
 REFERENCE = ("reference", "expected_output", "ground_truth", "reference_answer")
 ID = ("id", "topic_id", "qid", "question_id", "query_id")
-# `context` is what chains of LangChain return, `source_documents` what older ones did, and
-# `source_nodes` what engines of LlamaIndex do.
-CONTEXTS = (
-    *("contexts", "retrieved_contexts", "retrieval_context"),
-    *("context", "source_documents", "source_nodes"),
-)
 KNOWN = (*QUESTION, *ANSWER, *CONTEXTS, *NUGGETS, *KEY_POINTS, *QUESTIONS, *REFERENCE, *ID)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -524,7 +525,7 @@ def _row(
         topic = sample.topic_id
     else:
         question = next((there[n] for n in QUESTION if isinstance(there.get(n), str)), None)
-        number = "s" + "".join(filter(str.isdigit, at))
+        number = "s" + re.findall(r"\d+", at)[-1]  # of samples[3], or of FILE:3
         topic = (
             get_topic(there, question, at)
             if question

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ...records.judgements import FAILED, Reason, read_failure
-from ...records.reading.fields import shorten
-from ...records.reading.problems import InputError, did_you_mean
+from ...records.reading.fields import read_lines, shorten
+from ...records.reading.problems import InputError, Problems, did_you_mean
 from .citations import (
     Sentence,
     as_list,
@@ -306,6 +308,7 @@ def _show(value: Any) -> str:
 
 Samples: TypeAlias = Any  # an iterable of mappings, objects or Samples, or a frame of them
 _FRAMES = "a list, a generator, a frame or a dataset"
+_WANTED = f"wanted {_FRAMES} of samples, or the path of a JSONL file"
 
 
 def group_by_system(samples: Samples, name: str) -> dict[str, Samples]:
@@ -349,35 +352,46 @@ def read_rows(samples: Samples, name: str) -> Iterator[tuple[str, Mapping[str, A
     Args:
         name: of all of them, as `samples`.
     """
-    for index, row in enumerate(_rows(samples, name)):
-        at = f"{name}[{index}]"
-        if isinstance(row, Sample):
-            yield at, row
-        elif (fields := get_fields(row)) is not None:
-            yield at, fields
-        else:
-            what = f"wanted a mapping with {QUESTION[0]}, {ANSWER[0]} and so on"
-            raise InputError(f"{at}: is {shorten(repr(row), 60)}, {what}")
+    for at, row in _rows(samples, name):
+        yield at, _get_row(row, at)
+
+
+def _get_row(row: Any, at: str) -> Mapping[str, Any] | Sample:
+    if isinstance(row, Sample):
+        return row
+    if (fields := get_fields(row)) is not None:
+        return fields
+    what = f"wanted a mapping with {QUESTION[0]}, {ANSWER[0]} and so on"
+    raise InputError(f"{at}: is {shorten(repr(row), 60)}, {what}")
 
 
 def read_questions(questions: Samples) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Questions to answer: texts, or rows with a question and references for its answers."""
-    texts = ({QUESTION[0]: q} if isinstance(q, str) else q for q in _rows(questions, "samples"))
-    for at, row in read_rows(texts, "samples"):
-        if isinstance(row, Sample):
+    for at, row in _rows(questions, "samples"):
+        fields = _get_row({QUESTION[0]: row} if isinstance(row, str) else row, at)
+        if isinstance(fields, Sample):
             raise InputError(f"{at}: is a Sample, which has an answer; wanted a question")
-        yield at, rename_fields(row, KNOWN)
+        yield at, rename_fields(fields, KNOWN)
 
 
-def _rows(samples: Samples, name: str) -> Iterable[Any]:
-    """The rows of a frame as mappings; what else can be iterated as it is."""
+def _rows(samples: Samples, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield each row with its place for messages: the rows of a file or a frame as mappings."""
+    if isinstance(samples, str | Path):
+        if not os.path.isfile(samples):
+            is_what = repr(shorten(str(samples), 200))
+            raise InputError(f"{name}: is {is_what}, {_WANTED}; no file has this name")
+        problems = Problems()
+        for line in read_lines(Path(samples), problems):
+            yield f"{line.path}:{line.number}", line.row
+        problems.raise_errors()
+        return
+    rows: Iterable[Any] = samples
     if hasattr(samples, "iter_rows"):  # polars
-        named_rows: Iterable[Any] = samples.iter_rows(named=True)
-        return named_rows
-    if hasattr(samples, "itertuples"):  # pandas
+        rows = samples.iter_rows(named=True)
+    elif hasattr(samples, "itertuples"):  # pandas
         columns = [str(column) for column in samples.columns]
-        rows = samples.itertuples(index=False, name=None)
-        return (dict(zip(columns, row, strict=True)) for row in rows)
-    if isinstance(samples, str | bytes) or not isinstance(samples, Iterable):
-        raise InputError(f"{name}: is {shorten(repr(samples), 60)}, wanted {_FRAMES} of samples")
-    return samples
+        tuples = samples.itertuples(index=False, name=None)
+        rows = (dict(zip(columns, row, strict=True)) for row in tuples)
+    elif isinstance(samples, bytes) or not isinstance(samples, Iterable):
+        raise InputError(f"{name}: is {shorten(repr(samples), 60)}, {_WANTED}")
+    yield from ((f"{name}[{index}]", row) for index, row in enumerate(rows))

@@ -10,6 +10,7 @@ from ...judges.fitted import read_judge_file
 from ...programs.analysis.agree_labels import get_topics, join_scales
 from ...programs.engine.folders import find_inputs
 from ...programs.protocols.judged_files import are_ordered, find_judged_file
+from ...programs.scoring.human_labels import note_hard_labels
 from ...records.kinds import check_labelled, check_same_things, find_kind
 from ...records.labels import cell_run_aliases, read_labels, with_run_names
 from ...records.reading.problems import InputError, Problems
@@ -31,6 +32,7 @@ def read_judged_items(
     judged = read_labels(find_judged_file(folder, human.kind), problems)
     problems.raise_errors()
     check_labelled(human, labels)
+    note_hard_labels(labels, where, problems)
     check_same_things(labels, human.key_names, folder, judged.key_names)
     judged = with_run_names(judged, cell_run_aliases(human.cells, judged.cells, human.key_names))
     identity = _identity(folder, human.kind)

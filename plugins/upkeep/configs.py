@@ -152,6 +152,8 @@ def _copy_example(folder: Path) -> None:
 
 
 def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -> None:
+    from ...programs.config.sections import DataConfig
+    from ...programs.data_kinds import check_kinds
     from ...records.writing import write_file
 
     path = folder / FILE
@@ -163,6 +165,7 @@ def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -
         if key != "runs" and not Path(value).is_file():  # `runs` may be a pattern, see below
             raise InputError(f"--{key} {value}: no such file")
     files = {**_find_files(folder), **named}
+    check_kinds(DataConfig.model_validate(files))
     has_nuggets, has_support = not files.keys().isdisjoint(_FOR_NUGGETS), "passages" in files
     is_open = not has_nuggets and not has_support  # the files do not tell: offer both tasks
     tasks = [*["nuggets"] * (has_nuggets or is_open), *["support"] * (has_support or is_open)]

@@ -33,6 +33,7 @@ from ..protocols.judged_files import (
 )
 from ..protocols.judged_items import ITEMS, MEAN_GAIN
 from ..protocols.table import is_of_answered
+from ..scoring.human_labels import note_hard_labels
 from .agree_labels import agree_annotators, agree_labels, plain
 
 SCORES = "scores"
@@ -110,6 +111,7 @@ def agree(
     other = read_labels(judged, problems, scale=names, cut=cuts[1])
     truth = read_labels(human, problems, where, names, cuts[0], how=how, key=other.key_names)
     problems.raise_errors()
+    note_hard_labels(human, where or {}, problems, how)
     return _compare(truth, other, (human, judged), paths, (cut, cuts), draws)
 
 

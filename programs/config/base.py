@@ -161,11 +161,23 @@ BUILT_IN = {
 
 # Other names for a task, in configs, commands and Python.
 ALIASES = {"faithfulness": "groundedness"}
+# Words that people try as the name of a task -> the task to suggest.
+_SUGGESTED = {
+    "hallucination": "groundedness",
+    "hallucinations": "groundedness",
+    "completeness": "nuggets (in Python: nuggetjudge.completeness)",
+}
 
 
 def resolve_program(name: str) -> str:
     """Return the name of a task; resolves ALIASES."""
     return ALIASES.get(name, name)
+
+
+def suggest_program(name: str, names: Iterable[str]) -> str:
+    """Return the end of an error about an unknown task: the name that may be meant, or ""."""
+    other = _SUGGESTED.get(name)
+    return f"; did you mean {other}?" if other else did_you_mean(name, names)
 
 
 def program_names() -> list[str]:
@@ -203,7 +215,7 @@ class _OneOf:
 def _check_name(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
     def check(name: str) -> str:
         if name not in built_in and name not in names():  # looking up entry points is slow
-            wanted = ", ".join(names()) + did_you_mean(name, names())
+            wanted = ", ".join(names()) + suggest_program(name, names())
             raise ValueError(f"unknown {what} {name!r}; wanted one of {wanted}")
         return name
 

@@ -85,7 +85,7 @@ def correct_scores(
         items = regroup(items)
     if against is not None and against not in items.runs:
         raise InputError(f"--against {against}: no such run in {path}")
-    _check_numbers(items, human, labels)
+    _check_numbers(items, human, labels, problems)
     chosen = [
         find_labelled(items, human, measure, in_parts=in_parts)
         for measure in _choose_measures(items, human, measures, problems, labels)
@@ -116,11 +116,16 @@ def correct_scores(
     return CorrectedScores(plain, scores, pooled, differences, level, half_width)
 
 
-def _check_numbers(items: JudgedItems, human: Sequence[str | None], labels: Path) -> None:
+def _check_numbers(
+    items: JudgedItems, human: Sequence[str | None], labels: Path, problems: Problems
+) -> None:
     n = sum(label is not None for label in human)
     topics = {t for t, label in zip(items.topics, human, strict=True) if label is not None}
     if n < MIN_LABELS:
-        raise InputError(f"{labels}: {n} labels of judged items, wanted {MIN_LABELS} or more")
+        what = f"{n} labels of judged items, wanted {MIN_LABELS} or more"
+        if unused := next((row.what for row in problems if row.kind == "not_random"), ""):
+            what += f"; {unused}. `judge next --random-share 1` chooses all items at random"
+        raise InputError(f"{labels}: {what}")
     if len(topics) < 2:
         raise InputError(f"{labels}: the labels are of one topic, wanted {MIN_TOPICS} or more")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ...metrics.answer_scores import label_shares, scale_gains
 from ...records.columns import TableOptions
@@ -143,20 +144,50 @@ def _random_alone(
     how: TableOptions | None,
 ) -> Mapping[str, Sequence[str]]:
     """Return `where`, limited to random rows if the file has rows that were chosen otherwise."""
-    if CHOSEN_BY in where or not is_table(labels, how):
+    if (hard := _find_hard(labels, where, drawn, how)) is None:
         return where
+    what = f"{hard.what}: only labels with {CHOSEN_BY}={' or '.join(drawn)} are used; "
+    problems.skip(labels, hard.line, "not_random", f"{what}--where selects others")
+    return {**where, CHOSEN_BY: [name for name in drawn if name in hard.there] or list(drawn)}
+
+
+class _Hard(NamedTuple):
+    """Labels that are not a random sample: a text, the first line, and each `chosen_by`."""
+
+    what: str
+    line: int
+    there: set[str]
+
+
+def _find_hard(
+    labels: Path,
+    where: Mapping[str, Sequence[str]],
+    drawn: Sequence[str],
+    how: TableOptions | None,
+) -> _Hard | None:
+    if CHOSEN_BY in where or not is_table(labels, how):
+        return None
     lines = label_lines(labels, Problems(), where, how)
     rows = [line for line in lines if line.row.get("label") not in (None, "")]
     others = [line for line in rows if line.row.get(CHOSEN_BY) not in drawn]
-    by = Counter(str(line.row.get(CHOSEN_BY) or "not said") for line in others)
     if not others or all(line.row.get(CHOSEN_BY) is None for line in rows):
-        return where
+        return None
+    by = Counter(str(line.row.get(CHOSEN_BY) or "not said") for line in others)
     what = f"{len(others)} of {len(rows)} labels are not a random sample ({CHOSEN_BY} "
-    what += ", ".join(f"{shorten(name)}: {n}" for name, n in sorted(by.items()))
-    what += f"): only labels with {CHOSEN_BY}={' or '.join(drawn)} are used; --where selects others"
-    problems.skip(labels, others[0].number, "not_random", what)
-    there = {str(line.row.get(CHOSEN_BY)) for line in rows}
-    return {**where, CHOSEN_BY: [name for name in drawn if name in there] or list(drawn)}
+    what += ", ".join(f"{shorten(name)}: {n}" for name, n in sorted(by.items())) + ")"
+    return _Hard(what, others[0].number, {str(line.row.get(CHOSEN_BY)) for line in rows})
+
+
+def note_hard_labels(
+    labels: Path,
+    where: Mapping[str, Sequence[str]],
+    problems: Problems,
+    how: TableOptions | None = None,
+) -> None:
+    """Note labels that people gave to items chosen otherwise than at random, and that count."""
+    if (hard := _find_hard(labels, where, (RANDOM, CASCADE), how)) is not None:
+        what = f"{hard.what} and count; for a fair figure add --where {CHOSEN_BY}={RANDOM}"
+        problems.keep(labels, hard.line, "not_random", what)
 
 
 def is_of_cascade(

@@ -222,6 +222,45 @@ def test_nuggets_given_as_texts_are_vital_and_their_importance_can_be_said():
     assert sample.nuggets == (Nugget("a", "vital"), Nugget("b", "okay"))
 
 
+def test_a_file_of_samples_is_judged_as_its_rows(tmp_path):
+    given = [
+        {"id": f"q{i}", "question": f"what are tides {i}", "answer": answer, "contexts": ["Tides"]}
+        for i, answer in enumerate(("Tides turn.", "Boats wait.", None))
+    ]
+    path = tmp_path / "old2.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in given))
+    by_file = nj.evaluate({"one": str(path), "two": path}, "faithfulness", model="lexical")
+    in_memory = nj.evaluate({"one": given, "two": given}, "faithfulness", model="lexical")
+    values = [(row.run_id, row.topic_id, row.value) for row in by_file.rows()]
+    assert values == [(row.run_id, row.topic_id, row.value) for row in in_memory.rows()]
+    assert {value for *_, value in values} == {0.0, 1.0, None}
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"question": "why?", "nuggets": ["tides turn"]}\n')
+    asked = nj.evaluate(questions, "nuggets", answer=lambda _: "Tides turn.", model="lexical")
+    assert asked.score("answers", "V_strict") == 1.0
+    unnamed = tmp_path / "items7.jsonl"
+    unnamed.write_text('{"q": "why", "passage": "Tides turn."}\n')
+    items = nj.evaluate(unnamed, judge="relevance", fields={"question": "q"}, model="lexical")
+    assert {row.topic_id for row in items.rows()} == {"s1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ('{"question": "q", "answer": "a"}\n{"question": 3, "answer": "a"}\n',
+         r"s\.jsonl:2: question is 3, wanted text"),
+        ('{"question": "q", "answer": "a"}\n\n{"question": \n', r"s\.jsonl:3: "),
+        (None, r"s\.jsonl', wanted a list, .* or the path of a JSONL file; no file has this name"),
+    ],
+)  # fmt: skip
+def test_a_wrong_line_of_a_file_of_samples_is_named(text, match, tmp_path):
+    path = tmp_path / "s.jsonl"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=match):
+        nj.evaluate(str(path), "faithfulness", model="lexical")
+
+
 def test_an_empty_answer_is_judged_and_one_that_was_not_made_is_not():
     rows = [
         {"id": "e", "question": "q", "answer": "", "nuggets": ["tides turn"]},

@@ -218,8 +218,13 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
         writer.writerows(rows)
     (report,) = judge("agree", "sheet.csv", "judged", "--json").rows
     assert (report["kind"], report["n"], report["n_human_unlabelled"]) == ("support", 10, 2)
+    mixed = judge("agree", "sheet.csv", "judged")
+    assert "labels are not a random sample" in mixed.err
+    assert "and count; for a fair figure add --where chosen_by=random" in mixed.err
+    assert "for a fair figure" in judge("check", "sheet.csv", "--results", "judged").err
     assert report["truth_counts"]["full"] == 10
     chosen = judge("agree", "sheet.csv", "judged", "--where", "chosen_by=random", "--json")
+    assert "not a random sample" not in chosen.err
     n_random = sum(row["chosen_by"] == "random" for row in rows)
     assert chosen.rows[0]["n"] + chosen.rows[0]["n_human_unlabelled"] == n_random == 6
 

@@ -160,6 +160,11 @@ WITH_TEXTS = "topic;run;sentence_no;doc;sentence;passage;label\n" + "".join(
 WITHOUT_TEXTS = "topic;run;sentence_no;doc;label\n" + "".join(
     f"t{n};r;0;d;full\n" for n in range(9)
 )
+SAMPLE = '{"id": "q1", "question": "why", "answer": "So.", "contexts": ["So."]}\n'
+IN_PYTHON = (
+    "contains samples, each a question with its answer; judge them in Python: "
+    'nuggetjudge.evaluate("s.jsonl") (docs/howto/evaluate.md)'
+)
 ERRORS = {  # the files, the command, and what it says
     "no labels": (
         {"t.csv": "name;colour\nx;red\ny;blue\nz;green\n"},
@@ -208,6 +213,31 @@ ERRORS = {  # the files, the command, and what it says
         {"t.tsv": "1\twhy is it so\n", "r.jsonl": ANSWER},
         "run support --topics t.tsv --runs r.jsonl --passages t.tsv --out out",
         "--passages t.tsv: contains topics; name it with --topics",
+    ),
+    "samples as runs": (
+        {"s.jsonl": SAMPLE},
+        "run groundedness --runs s.jsonl",
+        f"--runs s.jsonl: {IN_PYTHON}",
+    ),
+    "samples of another tool as items": (
+        {"s.jsonl": '{"user_input": "why", "response": "So.", "retrieved_contexts": ["So."]}\n'},
+        "run groundedness --items s.jsonl",
+        f"--items s.jsonl: {IN_PYTHON}",
+    ),
+    "samples as everything": (
+        {"s.jsonl": SAMPLE},
+        "run groundedness --topics s.jsonl --runs s.jsonl --passages s.jsonl",
+        f"--topics s.jsonl: {IN_PYTHON}",
+    ),
+    "samples for a new config": (
+        {"s.jsonl": SAMPLE},
+        "init mine --runs s.jsonl",
+        f"--runs s.jsonl: {IN_PYTHON}",
+    ),
+    "qrels as topics of a new config": (
+        {"q.qrels": "1 0 d1 2\n1 0 d2 0\n"},
+        "init mine --topics q.qrels",
+        "--topics q.qrels: contains relevance grades (qrels); name it with --qrels",
     ),
 }  # fmt: skip
 

@@ -104,6 +104,16 @@ def rows_of(human_labels_judged, chosen_by):
     ]
 
 
+def test_too_few_random_rows_are_refused_with_the_number_of_the_others(
+    human_labels_judged, tmp_path
+):
+    sheet = tmp_path / "few.jsonl"
+    write_rows(sheet, rows_of(human_labels_judged, ["random", "margin"] * 15))
+    what = r"15 labels of judged items, wanted 20 .*; 15 of 30 labels .*--random-share 1"
+    with pytest.raises(InputError, match=what):
+        correct_scores(human_labels_judged, sheet, Problems())
+
+
 def used(human_labels_judged, path, rows, where=None):
     write_rows(path, rows)
     problems = Problems()
