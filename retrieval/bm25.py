@@ -91,21 +91,25 @@ class Bm25:
 
     @property
     def k1(self) -> float:
-        """How slowly more occurrences of a term stop to count."""
+        """The k1 of BM25: the larger, the more a repeated term counts."""
         return float(self._model.k1)
 
     @property
     def b(self) -> float:
-        """How much a passage's length counts."""
+        """The b of BM25, in [0, 1]: the larger, the more the length of a passage counts."""
         return float(self._model.b)
 
     def __len__(self) -> int:
         return len(self._passage_ids)
 
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
-        """The best passages that share a term with the query; equal scores in collection order.
+        """Return the best passages that share a term with each query.
 
-        A query of stop words and unknown words finds nothing.
+        Equal scores are in collection order. A query of stop words and unknown words finds nothing.
+
+        Args:
+            queries: the texts to search for.
+            hits: the maximum number of passages for each query, >= 1.
 
         Raises: ValueError for a blank query, with its position, or hits < 1.
         """

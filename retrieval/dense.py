@@ -152,7 +152,12 @@ class Dense:
         return cls(encoder, read_ids(folder), index)
 
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
-        """The nearest `hits` passages of each query, best first. See Retriever.search."""
+        """Return the nearest passages of each query, best first; see `Retriever.search`.
+
+        Args:
+            queries: the texts to search for.
+            hits: the maximum number of passages for each query, >= 1.
+        """
         check_queries(queries, hits)
         search = self._search_exactly if isinstance(self._index, np.ndarray) else self._ask_faiss
         rankings: list[Ranked] = []

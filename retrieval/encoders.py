@@ -165,11 +165,19 @@ class SentenceEncoder:
         )
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """One row per passage."""
+        """Encode passages: one row per passage.
+
+        Args:
+            texts: the texts of the passages.
+        """
         return self._vectors(self._model.encode_document, texts, self._prompts[1])
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per query."""
+        """Encode queries: one row per query.
+
+        Args:
+            texts: the texts of the queries.
+        """
         return self._vectors(self._model.encode_query, texts, self._prompts[0])
 
     def _vectors(self, encode: Any, texts: Sequence[str], prompt: str | None) -> Vectors:
@@ -197,7 +205,11 @@ class HashingEncoder:
         self.name = f"hashing {n_buckets} {ANALYSIS}"
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """One row per passage."""
+        """Encode passages: one row per passage.
+
+        Args:
+            texts: the texts of the passages.
+        """
         rows = np.zeros((len(texts), self.n_buckets), np.float32)
         for row, text in zip(rows, texts, strict=True):
             times = Counter(abs(word_hash(term)) % self.n_buckets for term in terms(text))
@@ -207,7 +219,11 @@ class HashingEncoder:
         return rows
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per query, made as those of passages."""
+        """Encode queries: one row per query, made like those of passages.
+
+        Args:
+            texts: the texts of the queries.
+        """
         return self.passages(texts)
 
 
@@ -263,11 +279,19 @@ class CachedEncoder:
         self._rows = _open(self._path)
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """One row per passage."""
+        """Encode passages: one row per passage.
+
+        Args:
+            texts: the texts of the passages.
+        """
         return self._vectors("passage", self.encoder.passages, texts)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per query."""
+        """Encode queries: one row per query.
+
+        Args:
+            texts: the texts of the queries.
+        """
         return self._vectors("query", self.encoder.queries, texts)
 
     def close(self) -> None:

@@ -14,8 +14,8 @@ def reciprocal_rank(
 ) -> Ranked:
     """Reciprocal rank fusion: the score of a passage is the sum of 1 / (k + its rank).
 
-    The scores that come in do not matter. A passage that a ranking lacks earns nothing there.
-    Equal scores: the order of the first ranking, then of what the second adds, and so on.
+    The scores of the rankings do not matter. A passage that a ranking lacks gets 0 there.
+    Passages with equal scores keep the order of the first ranking, then of the second, and so on.
 
     Args:
         rankings: of one query, each best first; ranks count from 1.
@@ -46,19 +46,20 @@ def fuse_weighted(
     norm: Norm = "min-max",
     hits: int | None = None,
 ) -> Ranked:
-    """Weighted sum of scores, made comparable within each ranking first.
+    """Fuse rankings by a weighted sum of scores, which are normalised within each ranking first.
 
-    A passage that a ranking lacks earns nothing there, or what the lowest of that ranking earns
-    where this is below 0, as with z: being found never costs a passage anything.
-    Equal scores: the order of the first ranking, then of what the second adds, and so on.
+    A passage that a ranking lacks gets 0 there, or the lowest score of that ranking if that score
+    is below 0, as with z: being found never lowers a passage.
+    Passages with equal scores keep the order of the first ranking, then of the second, and so on.
 
     Args:
         rankings: of one query, each best first, with finite scores.
         weights: one per ranking, finite, >= 0, not all 0; they need not sum to 1.
         norm: "min-max": (s - min) / (max - min), equal scores all 1; "z": (s - mean) / standard
             deviation of the population, equal scores all 0; "max": s / max; "none": s.
-        hits: how many passages to keep, >= 1; None: all.
+        hits: the number of passages to keep, >= 1; None: all.
 
+    Returns: the weighted sums, best first.
     Raises: ValueError for a number or kind of weights, a norm, a score or hits out of range, a
         passage twice in a ranking, or a best score <= 0 with "max"; it names the position.
     Source: CombSUM of Fox and Shaw (TREC-2, 1993), weighted.
@@ -143,16 +144,19 @@ def _check(rankings: Sequence[Sequence[Scored]], hits: int | None) -> None:
 def within_tokens(
     ranked: Sequence[Scored], texts: Mapping[str, str], limit: int, count: Callable[[str], int]
 ) -> Ranked:
-    """The longest beginning of a ranking whose texts have at most `limit` tokens together.
+    """Cut a ranking to a token budget: keep the first passages that fit together.
 
-    No passage is cut, and none is passed over for a shorter one further down: a first passage that
-    is too long by itself leaves the context empty.
+    No passage is shortened, and none is skipped for a shorter passage below: if the first passage
+    is too long, the context is empty.
 
     Args:
-        texts: of every passage, by id, as far as the limit reaches.
-        limit: tokens, >= 0.
-        count: tokens of a text, such as `metrics.token_counter("words")`.
+        ranked: the passages, best first.
+        texts: passage id -> text, for every passage up to the limit.
+        limit: the maximum number of tokens, >= 0.
+        count: a function that counts the tokens of a text, such as
+            `metrics.token_counter("words")`.
 
+    Returns: the kept passages, best first.
     Raises: ValueError for a limit below 0 or a passage without text; it names the passage.
 
     >>> texts = {"a": "one two", "b": "three", "c": "four"}

@@ -116,7 +116,11 @@ class Lucene:
             self._feed_back(rocchio if isinstance(rocchio, Rocchio) else Rocchio())
 
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
-        """The best `hits` passages of each query; none for a query without a word of the index.
+        """Return the best passages of each query; [] for a query without a word of the index.
+
+        Args:
+            queries: the texts to search for.
+            hits: the maximum number of passages for each query, >= 1.
 
         Raises: ValueError for a blank query or hits < 1; InputError if the index is corrupt.
         """

@@ -39,11 +39,19 @@ class Encoder(Protocol):
     name: str  # of the model and all settings that change a vector; the key of caches and indexes
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """One row per passage."""
+        """Encode passages: one row per passage.
+
+        Args:
+            texts: the texts of the passages.
+        """
         ...
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per query."""
+        """Encode queries: one row per query.
+
+        Args:
+            texts: the texts of the queries.
+        """
         ...
 
 

@@ -27,11 +27,19 @@ class SparseEncoder(Protocol):
     n_terms: int
 
     def passages(self, texts: Sequence[str]) -> Any:
-        """One row per passage: a scipy csr_array (n_texts, n_terms), float32."""
+        """Encode passages: a scipy csr_array (n_texts, n_terms), float32, one row per passage.
+
+        Args:
+            texts: the texts of the passages.
+        """
         ...
 
     def queries(self, texts: Sequence[str]) -> Any:
-        """One row per query, like those of passages."""
+        """Encode queries: one row per query.
+
+        Args:
+            texts: the texts of the queries.
+        """
         ...
 
 
@@ -57,15 +65,27 @@ class SpladeEncoder:
         self.n_terms: int = self._model.encode_query("").shape[-1]
 
     def passages(self, texts: Sequence[str]) -> Any:
-        """One row per passage."""
+        """Encode passages: one row per passage.
+
+        Args:
+            texts: the texts of the passages.
+        """
         return self._rows(self._model.encode_document, texts)
 
     def queries(self, texts: Sequence[str]) -> Any:
-        """One row per query."""
+        """Encode queries: one row per query.
+
+        Args:
+            texts: the texts of the queries.
+        """
         return self._rows(self._model.encode_query, texts)
 
     def term_weights(self, row: Any) -> dict[str, float]:
-        """The terms of one row in the model's spelling, with their weights, highest first."""
+        """Return the terms of one row in the model's spelling, with weights, highest first.
+
+        Args:
+            row: a row of `passages` or `queries`.
+        """
         tokens = self._model.tokenizer.convert_ids_to_tokens(row.indices.tolist())
         weights = dict(zip(tokens, row.data.tolist(), strict=True))
         return dict(sorted(weights.items(), key=lambda item: -item[1]))

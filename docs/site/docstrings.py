@@ -10,6 +10,7 @@ from typing import Any
 import griffe
 
 _SECTION = re.compile(r"^(Returns|Raises|Warns|Yields): (?=\S)")
+_INLINE = re.compile(r"\A([^\n]*?\.) (?=(?:Returns|Raises): [^\n]*(?:\n\n|\Z))")  # in one line
 _NOTE = re.compile(r"^(Source|Differs|Keys): ")
 _EXAMPLE = re.compile(r"^Example: (.*)")
 _SHARED = re.compile(r"^(    )(\w+(?:, \w+)+)(: .*(?:\n        .*)*)", re.MULTILINE)
@@ -57,7 +58,7 @@ def with_sections(text: str) -> str:
     """Return a docstring whose sections and examples begin on lines of their own, with fences."""
     found: list[str] = []
     is_code = False
-    lines = _SHARED.sub(_split_names, text).split("\n")
+    lines = _SHARED.sub(_split_names, _INLINE.sub(r"\1\n\n", text)).split("\n")
     while lines:
         line = lines.pop(0)
         if line.startswith(">>> ") and not is_code:
