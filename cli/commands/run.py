@@ -67,7 +67,7 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
 
-    Glossary: docs/learn/glossary.md.
+    Terms: docs/learn/glossary.md.
 
     Output:
         fail_under (MEASURE=VALUE): Exit with 1 if a run's mean is lower; for one run:

@@ -26,6 +26,7 @@ from nuggetjudge.cli.commands import all_commands
 FOLDER = "reference/cli"
 EXITS = "../../results.md#exit-codes"
 WIDTH = 90  # of examples, in characters
+MANY = 40  # pages that name a command: then none of them explains it
 HEAD = "---\nsearch: {boost: 0.5}\n---\n"  # the page that explains a thing comes first
 _OTHER = re.compile("^(learn|decisions|benchmarks|reference)/|/index.md|of-the-papers|architecture")
 _OPTION = re.compile(r"(?<![\w`-])--[a-z][\w-]*")
@@ -115,8 +116,10 @@ def _broken(line: str) -> str:
 
 
 def find_explaining(name: str, texts: Mapping[str, str]) -> list[str]:
-    """Links to the pages that name a command most often, at most three."""
+    """Links to the pages that name a command most often, at most three; none if most pages do."""
     counts = Counter({at: len(re.findall(rf"judge {name}\b", texts[at])) for at in texts})
+    if sum(n > 0 for n in counts.values()) > MANY:
+        return []
     [(_, most), *_] = counts.most_common(1) or [("", 0)]
     found = [(at, n) for at, n in counts.most_common(3) if n and n >= most / 2]
     kept = [at for i, (at, n) in enumerate(found) if n > 1 or i == 0]
