@@ -1,8 +1,8 @@
-"""People label what was judged: `judge annotate`, a local web app, and what it writes.
+"""People label judged items: `judge annotate`, a local web app, and its label files.
 
-`store/` keeps each person's events, `work/` says what there is to label and in which order,
-`live/` what the labels say so far, `server/` and `web/` show it, `out/` writes files that other
-commands read. In `web/` are what all screens need, `label/` for one item or answer after another,
-`lists/` for facts, key points and differences in a list, and `progress/`. Only the command line may
+`store/` keeps the events of each person, `work/` has the items and their order, `live/` computes
+figures from the labels, `server/` and `web/` show them, and `out/` writes files for other commands.
+`web/` has the shared parts of all screens; `label/` has one item or answer at a time; `lists/` has
+facts, key points and disputes; `progress/` is the coordinator's page. Only the command line may
 import it.
 """

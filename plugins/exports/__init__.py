@@ -1,1 +1,1 @@
-"""Results written where other tools look for them; asks nobody. Only users import it."""
+"""Exports results to the formats of other tools, without a model. Only users import it."""

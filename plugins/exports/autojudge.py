@@ -1,4 +1,4 @@
-"""A TREC AutoJudge folder: the run again, from its kept replies, on copies of its inputs."""
+"""A TREC AutoJudge folder: the run repeated from its stored replies, on copies of its inputs."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ from .rerun import find_replies, results_in, run_again
 
 
 def copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms | None) -> Config:
-    """Copy every file that a run reads into a folder; returns the config that names the copies.
+    """Copy every file that a run reads into a folder; return the config that names the copies.
 
-    Runs keep their order. With pseudonyms they are in an order, and have numbers as names, that say
-    nothing of theirs; so has any other file whose name has that of a run or a team in it.
+    Runs keep their order. With pseudonyms, their order and their numbered names do not reveal the
+    originals; the same holds for other files whose names contain a run or a team.
 
-    Raises: InputError for what cannot be copied: an index, or a path that is not an input file.
+    Raises: InputError for an index, or a path that is not an input file, which cannot be copied.
     """
     if config.data.index is not None:
-        what = "an index is no part of an export; judge what a retrieval run found"
+        what = "an export cannot include an index; judge the output of a retrieval run"
         raise InputError(f"{config.data.index}: {what}")
     if pseudonyms is None:
         files = dict.fromkeys(input_files(config))
@@ -64,12 +64,12 @@ def copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms | None) -> 
         copied = copied.change("data", runs=tuple(sorted(copied.data.runs)))
     for at, path in _paths(copied):
         if path.parent != folder:
-            raise InputError(f"{path}: {at} is no input file, so it cannot be exported")
+            raise InputError(f"{path}: {at} is not an input file, so it cannot be exported")
     return copied
 
 
 def _copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms) -> dict[str, str]:
-    """Where each input went; runs first, so that all names are known before other files."""
+    """The copy of each input; runs first, so that all names are known before other files."""
     copies: dict[str, str] = {}
     runs = [(path, pseudonyms.answers(path, stem(path))) for path in expand_runs(config.data.runs)]
     for path, content in sorted(runs, key=lambda run: hashlib.sha256(run[1]).digest()):
@@ -89,7 +89,7 @@ def _copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms) -> dict[s
 
 
 def _put(folder: Path, name: str, content: bytes) -> str:
-    """Write a file under this name, or behind a number where another input has it."""
+    """Write a file under this name, with a number if another input has the name."""
     to, n = folder / name, 1
     while to.exists():
         n += 1
@@ -99,7 +99,7 @@ def _put(folder: Path, name: str, content: bytes) -> str:
 
 
 def _paths(value: Any, at: str = "") -> Iterator[tuple[str, Path]]:
-    """All paths of a config but those of its section `run`, with the names of their settings."""
+    """All paths of a config except section `run`, with the names of their settings."""
     if isinstance(value, Path):
         yield at, value
     elif isinstance(value, BaseModel):
@@ -118,10 +118,9 @@ _COST = ("calls", "tokens", "tokens_by", "this_time", "answered_by")  # of the r
 
 
 class Exported(NamedTuple):
-    """What was written: the tables, replies by alias, bytes by part, and how many were unjudged.
+    """The export: tables, replies by alias, bytes by part, number of failed judgements.
 
-    `dropped`: fields of metadata that were dropped. `leaks`: places where a name is still a
-    whole value.
+    `dropped`: dropped fields of metadata. `leaks`: places where a name is still a whole value.
     """
 
     tables: list[str]
@@ -135,19 +134,19 @@ class Exported(NamedTuple):
 def write_autojudge(
     results: Path, out: Path, *, name: str | None = None, pseudonyms: Path | None = None
 ) -> Exported:
-    """Write a finished run as a folder that auto-judge tools read and that replays by itself.
+    """Write a finished run as a folder that auto-judge tools read and that can be replayed.
 
     Args:
-        out: a folder that is not there yet, or is empty.
-        name: what the names of the tables begin with; None: the programs.
-        pseudonyms: a key file, made where there is none: names of runs and teams become pseudonyms.
+        out: a new or empty folder.
+        name: prefix of the table names; None: the tasks.
+        pseudonyms: a key file, created if missing: names of runs and teams become pseudonyms.
 
-    Raises: InputError where the results do not follow from the kept replies, an input has changed
-        or cannot be copied, and for an `out` that is in use.
+    Raises: InputError if the results do not follow from the stored replies, an input has changed or
+        cannot be copied, or `out` is in use.
     """
     _check_out(results, out, pseudonyms)
     manifest, inputs = read_manifest(results), find_inputs(results)
-    before = inputs.check("there is no whole export without it")
+    before = inputs.check("an export needs it")
     cover = None if pseudonyms is None else Pseudonyms.of(pseudonyms)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -172,7 +171,7 @@ def _write_export(
     name: str | None,
     pseudonyms: Pseudonyms | None,
 ) -> Exported:
-    """The whole export, in a folder that gets its name when this returns."""
+    """Write the whole export into a folder that gets its name at the end."""
     if pseudonyms is not None:
         for run_id in manifest["data"]["run_ids"]:
             pseudonyms.run(run_id)
@@ -203,11 +202,11 @@ def _write_export(
 
 def _check_out(results: Path, out: Path, pseudonyms: Path | None) -> None:
     if out.is_dir() and any(out.iterdir()):
-        raise InputError(f"{out}: is not empty, and an export is written whole; name another")
+        raise InputError(f"{out}: is not empty; choose a new or empty folder")
     if pseudonyms is not None and out.resolve() in pseudonyms.resolve().parents:
-        raise InputError(f"{pseudonyms}: would stand in the export, wanted a file apart from {out}")
+        raise InputError(f"{pseudonyms}: would be inside the export; choose a file outside {out}")
     if results.resolve() in (out.resolve(), *out.resolve().parents):
-        raise InputError(f"{out}: is in the results folder; name another")
+        raise InputError(f"{out}: is in the results folder; choose another folder")
 
 
 def _judge_again(
@@ -217,7 +216,7 @@ def _judge_again(
     again: Path,
     stored: Mapping[str, StoredReplies],
 ) -> None:
-    """The run on the copies, by the replies that it had, which go to `stored` as they are used."""
+    """Repeat the run on the copies, from its replies; used replies go to `stored`."""
     cache = find_replies(results, before, read_manifest(results))
     replies = open_cache(before.change("run", cache=cache))
     inside = {path: _inside(path) for path in input_hashes(config)}
@@ -238,7 +237,7 @@ def _judge_again(
 
 
 def _check_same(results: Path, again: Path, pseudonyms: Pseudonyms | None) -> None:
-    """Raise InputError unless the replay has the scores of the run, and lacks what it lacked."""
+    """Raise InputError unless the replay has the same scores and the same failures as the run."""
     then, now = Result(results), Result(again)
     name_of = (lambda run: pseudonyms.runs.get(run, run)) if pseudonyms else (lambda run: run)
     scores = [
@@ -247,19 +246,19 @@ def _check_same(results: Path, again: Path, pseudonyms: Pseudonyms | None) -> No
     ]
     lost = sum(now.manifest["unjudged"].values()) - sum(then.manifest["unjudged"].values())
     if lost > 0:
-        what = f"{lost:,} of its judgements have no kept reply (judge cache, run.cache)"
+        what = f"{lost:,} of its judgements have no stored reply (judge cache, run.cache)"
         raise InputError(f"{results}: {what}; judge run asks for them again")
     for cell in {**scores[0], **scores[1]}:
         if scores[0].get(cell) != scores[1].get(cell):
             run, topic, measure = cell
             difference = (
-                f"{scores[0].get(cell)} in the results, {scores[1].get(cell)} by kept replies"
+                f"{scores[0].get(cell)} in the results, {scores[1].get(cell)} from stored replies"
             )
             raise InputError(f"{results}: {measure} of {run}, topic {topic}: {difference}")
 
 
 def _write_results(again: Path, to: Path, then: Mapping[str, Any], config: Config) -> None:
-    """The files of the replay; its manifest with paths inside the export and what the run took."""
+    """The files of the replay; its manifest has paths inside the export and the run's spending."""
     own_folder(to)
     for name in sorted(results_in(again)):
         write_file(to / name, (again / name).read_bytes())

@@ -32,7 +32,7 @@ def write_missed(folder: Path, out: Path, problems: Problems) -> int:
     n = write_lines(out, _rows(folder, programs, problems))
     if not n:
         out.unlink()
-        raise InputError(f"{folder}: no item is missed, or the texts of the answers are gone")
+        raise InputError(f"{folder}: no answer misses an item, or the answers are missing")
     return n
 
 

@@ -1,4 +1,4 @@
-"""MLflow: a results folder as runs of an experiment, one a system, under one of the folder."""
+"""MLflow: logs a results folder as a run of an experiment, with a child run for each system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SQLITE = "sqlite:///"
 _MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html
 _FILES = ("manifest.json", "scores.jsonl")
 _NOT_IN_NAMES = re.compile(r"[^\w./ :-]")
-_IDENTITY = "nuggetjudge.identity"  # which results, on what, by which judges and versions
+_IDENTITY = "nuggetjudge.identity"  # identifies results: inputs, judges and versions
 _CONTENT = "nuggetjudge.content"  # of the scores and counts; written last
 _SYSTEM = "nuggetjudge.system"
 
@@ -34,10 +34,9 @@ class Logged:
     """Where a result is in MLflow.
 
     Attributes:
-        how: "new", "updated": runs of the same results were there, with other scores or fewer of
-            them; "unchanged": nothing was written.
-        run_id: of the run that stands for the folder. systems: run ids by system; of a single
-            system the same one.
+        how: "new"; "updated": the results were logged before with other or fewer scores;
+            "unchanged": nothing was written.
+        run_id: run of the folder. systems: run ids by system; the same one for a single system.
     """
 
     how: Literal["new", "updated", "unchanged"]
@@ -48,19 +47,19 @@ class Logged:
 def log(result: Result | str | Path, *, experiment: str | None = None) -> Logged:
     """Write results to MLflow's tracking store, the one that `mlflow.set_tracking_uri` names.
 
-    One run stands for the folder: the report, manifest and scores are its artefacts. Each system is
-    a run below it, or that run itself where there is only one. Its metrics of a measure M: the mean
-    M, its 95% interval by topic M.low and M.high, M.n and M.n_unjudged judgements, and where some
-    are missing M.worst and M.best, the mean if they had been judged so. What was not judged is no
-    metric. Parameters are what decides scores: programs, judges, models, versions. Inside a run of
-    your own all of it is below that.
+    The folder is one run, with the report, manifest and scores as artefacts. Each system is a child
+    run; a single system is that run itself. The metrics of a measure M are the mean M, its 95%
+    interval over topics M.low and M.high, the numbers of judgements M.n and M.n_unjudged and, if
+    some are missing, M.worst and M.best: the mean if all of these were worst or best. A measure
+    without judgements is not logged. Parameters are everything that decides scores: tasks, judges,
+    models, versions. If you are inside a run of your own, all of this is below it.
 
-    Logged again, the same results change nothing; a stopped run that went on updates its runs.
+    Logging the same results again changes nothing; a continued run updates its runs.
 
     Args:
-        experiment: its name, made where there is none; None: MLflow's current one.
+        experiment: name of the experiment, created if missing; None: MLflow's current experiment.
 
-    Raises: InputError where mlflow is missing, or its store cannot be used.
+    Raises: InputError if mlflow is missing, or its store cannot be used.
 
     Example: log(nj.Result("results/demo"), experiment="my rag")
     """
@@ -74,9 +73,9 @@ def log(result: Result | str | Path, *, experiment: str | None = None) -> Logged
 
 
 def _check_store(uri: str) -> None:
-    """Raise InputError for a file of SQLite that cannot be one; else MLflow makes its tables there.
+    """Raise InputError for a path that cannot be an SQLite file; otherwise MLflow creates tables.
 
-    A file that is not there yet is made, as MLflow does, in a folder that is there.
+    A missing file is created, as MLflow does, if its folder exists.
     """
     if not uri.startswith(_SQLITE):
         return
@@ -84,13 +83,15 @@ def _check_store(uri: str) -> None:
     if path.name == ":memory:":
         return
     if not path.name:
-        raise InputError(f"MLflow at {uri}: names no file, wanted sqlite:///mlflow.db or alike")
+        raise InputError(
+            f"MLflow at {uri}: names no file, wanted a URI such as sqlite:///mlflow.db"
+        )
     if not path.parent.is_dir():
         raise InputError(f"MLflow at {uri}: there is no folder {path.parent}")
     if path.is_dir():
         raise InputError(f"MLflow at {uri}: {path} is a folder, wanted a file")
     if path.exists() and path.stat().st_size and not _is_sqlite(path):
-        raise InputError(f"MLflow at {uri}: {path} is no SQLite file")
+        raise InputError(f"MLflow at {uri}: {path} is not an SQLite file")
 
 
 def _is_sqlite(path: Path) -> bool:
@@ -147,7 +148,7 @@ def _log_result(result: Result, experiment: str | None) -> Logged:
 def _run(
     old: Run | None, experiment: str | None, name: str, tags: dict[str, str], params: dict[str, str]
 ) -> Iterator[str]:
-    """A run, a new one or an old one again, under the one that is active."""
+    """Start a new run, or continue an old one, below the active run."""
     mlflow = need("mlflow", "mlflow")
     run_id = None if old is None else old.info.run_id
     options = {} if old is not None else {"experiment_id": experiment}
@@ -158,7 +159,7 @@ def _run(
 
 
 def _log_metrics(old: Run | None, metrics: Mapping[str, float]) -> None:
-    """As they are now: what an old run has and this one has not becomes NaN."""
+    """The current metrics; a metric that only the old run has becomes NaN."""
     mlflow = need("mlflow", "mlflow")
     gone = dict.fromkeys(old.data.metrics.keys() - metrics.keys(), float("nan")) if old else {}
     mlflow.log_metrics({**gone, **metrics})
@@ -196,7 +197,7 @@ def _metrics_by_system(result: Result) -> Iterator[tuple[str, dict[str, float]]]
 
 
 def _params(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What decides scores, by dotted names, without what has no value; no manifest has a key."""
+    """The settings that decide scores, by dotted names, without empty values and API keys."""
     programs = manifest["config"]["program"]
     tree = {
         "program": ", ".join(programs),
@@ -217,7 +218,7 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _name(text: str) -> str:
-    """As MLflow takes it.
+    """A name that MLflow accepts.
 
     >>> _name("alpha_ndcg@10")
     'alpha_ndcg_at_10'

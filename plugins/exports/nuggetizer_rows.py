@@ -14,11 +14,11 @@ from ...records.rows import NuggetBank
 
 NUGGET_COLUMNS = {measure: column for column, measure in NUGGET_KIND.columns.items()}
 
-FAILED = "failed"  # its word for a judgement that did not come
+FAILED = "failed"  # its word for a failed judgement
 
 
 def bank(nugget_bank: NuggetBank) -> dict[str, Any]:
-    """A line of its create layout; a nugget whose importance is not known is `failed`."""
+    """A line of its create layout; a nugget without an importance is `failed`."""
     nuggets = [
         {
             "text": nugget.text,
@@ -30,7 +30,7 @@ def bank(nugget_bank: NuggetBank) -> dict[str, Any]:
 
 
 def assignment(assigned: Assignment) -> dict[str, Any]:
-    """A line of its assign layout; a label that is not there is `failed`."""
+    """A line of its assign layout; a missing label is `failed`."""
     return {
         "query": assigned.query,
         "qid": assigned.topic_id,
@@ -49,7 +49,7 @@ def assignment(assigned: Assignment) -> dict[str, Any]:
 
 
 def metric_row(topic_id: str, values: Mapping[str, float | None]) -> dict[str, Any]:
-    """A line of its metrics, by our measures; null where there is no value."""
+    """A line of its metrics, from our measures; null if there is no value."""
     return {"qid": topic_id} | {
         column: values.get(measure) for measure, column in NUGGET_COLUMNS.items()
     }

@@ -1,4 +1,4 @@
-"""Pseudonyms for runs and teams, by a secret that stands in a file apart."""
+"""Pseudonyms for runs and teams, from a secret in a separate file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ...records.reading.settings import read_json_file
 from ...records.writing import write_file
 
 _DIGITS = 8
-_OF_NAMES = ("run_id", "team_id")  # fields that hold some
+_OF_NAMES = ("run_id", "team_id")  # fields with names
 _COLUMNS = re.compile(r"[\s,]+")
 _FORMAT = "nuggetjudge.pseudonyms/1"
-# What of an answer is about its topic, its task or its text, and not about who made it.
+# Fields of an answer about its topic, task or text, not about its author.
 _KEPT = frozenset(
     ("topic_id", "narrative_id", "request_id", "narrative", "title", "topic", "task", "type",
      "collection_ids", "limit", "word_limit", "answer", "responses", "references",
@@ -34,7 +34,7 @@ _KEPT = frozenset(
 
 
 class _Key(BaseModel):
-    """A key file: who is behind each pseudonym."""
+    """A key file: the name behind each pseudonym."""
 
     model_config = ConfigDict(extra="forbid")
     format: str = _FORMAT
@@ -45,14 +45,14 @@ class _Key(BaseModel):
 
 @dataclass
 class Pseudonyms:
-    """Names and their pseudonyms, which follow from the secret and the name alone.
+    """Names and their pseudonyms, which depend only on the secret and the name.
 
-    So two exports with one key file give a run one pseudonym, and a run added later changes no
-    other's.
+    So two exports with the same key file give a run the same pseudonym, and a later run does not
+    change the others.
 
     Attributes:
         runs, teams: real name -> pseudonym.
-        dropped: fields of metadata that were left out, with how often.
+        dropped: fields of metadata that were left out, with their counts.
     """
 
     secret: str
@@ -62,7 +62,7 @@ class Pseudonyms:
 
     @classmethod
     def of(cls, path: Path) -> Pseudonyms:
-        """That of a key file; where there is none, one with a secret drawn by the system.
+        """Read a key file, or draw a new secret if the file is missing.
 
         Raises: InputError for any other file.
         """
@@ -73,7 +73,7 @@ class Pseudonyms:
         return cls(key.secret, runs, teams)
 
     def write(self, path: Path) -> None:
-        """The key: who is behind each pseudonym; for its owner's eyes alone (mode 0600)."""
+        """Write the key, which only its owner may read (mode 0600)."""
         runs, teams = (
             {to: name for name, to in sorted(of.items(), key=lambda one: one[1])}
             for of in (self.runs, self.teams)
@@ -95,17 +95,17 @@ class Pseudonyms:
             digest = hmac.new(self.secret.encode(), f"{kind} {name}".encode(), hashlib.sha256)
             pseudonym = f"{kind}-{digest.hexdigest()[:_DIGITS]}"
             if pseudonym in pseudonyms.values():
-                raise InputError(f"{kind} {name!r}: its pseudonym is taken; take another secret")
+                raise InputError(f"{kind} {name!r}: its pseudonym is taken; use another key file")
             pseudonyms[name] = pseudonym
         return pseudonyms[name]
 
     def answers(self, path: Path, run_id: str) -> bytes:
-        """A run file under pseudonyms, a line for each of its answers.
+        """A run file with pseudonyms, a line for each answer.
 
-        What says who answered is left out. Texts stay as they are: they were judged.
+        Fields that identify the author are left out. Judged texts stay unchanged.
 
         Args:
-            run_id: that of answers that name none.
+            run_id: the run of answers that do not name one.
         """
         problems, lines = Problems(), []
         for _, row in json_lines(path, problems):
@@ -127,7 +127,7 @@ class Pseudonyms:
         return {name: value for name, value in row.items() if name in _KEPT}
 
     def rankings(self, path: Path) -> bytes:
-        """A TREC run file with the pseudonym of its tag, the sixth column."""
+        """A TREC run file with a pseudonym as its tag, the sixth column."""
         lines = []
         for number, line in text_lines(path):
             columns = line.split()
@@ -137,19 +137,19 @@ class Pseudonyms:
         return "".join(lines).encode()
 
     def check(self, path: Path) -> None:
-        """Raise InputError for another input that names runs, known ones or in fields of theirs."""
+        """Raise InputError for another input with names of runs, or with fields for them."""
         names = {*self.runs, *self.teams, *_OF_NAMES}
         for number, line in text_lines(path):
             if name := next((value for value in _values(line) if value in names), None):
-                what = f"has {name!r}, and names in such a file cannot be put under pseudonyms"
+                what = f"has the name {name!r}, and names in such a file cannot be replaced"
                 raise InputError(f"{path}:{number}: {what}")
 
     def is_in(self, text: str) -> bool:
-        """Whether the name of a run or a team stands in a text, in letters of any case."""
+        """Whether a text contains the name of a run or a team, in upper or lower case."""
         return any(name.lower() in text.lower() for name in (*self.runs, *self.teams))
 
     def leaks(self, files: Mapping[str, Path]) -> list[str]:
-        """`name:line` of each line of these files where a name is a whole value."""
+        """`name:line` of every line of these files in which a name is a whole value."""
         names = {*self.runs, *self.teams}
         return [
             f"{name}:{number}"
@@ -160,7 +160,7 @@ class Pseudonyms:
 
 
 def _values(line: str) -> Iterator[str]:
-    """Texts of a line of JSON, names of fields among them; else its columns."""
+    """The texts of a line of JSON, with its field names; otherwise the columns of the line."""
     try:
         value = parse_json(line)
     except ValueError:

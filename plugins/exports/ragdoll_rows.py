@@ -19,7 +19,7 @@ from .nuggetizer_rows import assignment as nuggetizer_assignment
 
 SUPPORT_COLUMNS = {measure: column for column, measure in SUPPORT_KIND.columns.items()}
 
-# Of a label, and of none: missing, failed or not to be read are one value there.
+# By label; missing, failed and unreadable labels have the same value there.
 SUPPORT_VALUES: Mapping[SupportLabel | None, str] = {
     "full": "2", "partial": "1", "none": "0", None: "-1",
 }  # fmt: skip
@@ -28,7 +28,7 @@ CitationKey = tuple[str, str, int, int]  # run, topic, sentence, rank of the cit
 
 
 class SupportJudgement(NamedTuple):
-    """What RAGDoll kept of one call: the cited passage, and why there is no label."""
+    """RAGDoll's record of one call: the cited passage, and why a label is missing."""
 
     docid: str | None
     passage: str
@@ -40,7 +40,7 @@ class SupportJudgement(NamedTuple):
 def read_support_judgements(path: Path, problems: Problems) -> dict[CitationKey, SupportJudgement]:
     """Read `judgments.parsed.jsonl`, a line a call, in any order.
 
-    Errors reported: a line without run, topic, and the positions of sentence and citation.
+    Errors reported: a line without run, topic, or the positions of sentence and citation.
     """
     judgements: dict[CitationKey, SupportJudgement] = {}
     for line in read_lines(path, problems):
@@ -107,7 +107,7 @@ def support_assignment(
 def relevance_judgement(
     topic_id: str, docid: str, grade: int | None, query: str, passage: str
 ) -> dict[str, Any]:
-    """A line of what `ragdoll umbrela judge` writes; a grade that is not there is -1 and failed."""
+    """A line as `ragdoll umbrela judge` writes it; a missing grade is -1 and failed."""
     return {
         "task_id": f"{topic_id}:{docid}",
         "status": "failed" if grade is None else "completed",

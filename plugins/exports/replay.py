@@ -1,4 +1,4 @@
-"""What an AutoJudge folder holds, and proof that it follows from its replies with no network."""
+"""The content of an AutoJudge folder, and proof that it follows from its replies, offline."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ RESULTS, INPUTS, CACHE = "results", "inputs", "cache"
 
 
 class About(BaseModel):
-    """What export.json says.
+    """The content of export.json.
 
     Attributes:
-        name: what the names of the tables begin with. has_pseudonyms: whether names are pseudonyms.
-        timestamp, versions: of the run that was exported.
-        unjudged_by_reason: of that run. A replay cannot know why a reply was none: there all
-            of them are `error`.
-        replies: how many are in the cache, by alias of the endpoint.
-        files: SHA-256 of each other file, by its path in the folder.
+        name: prefix of the table names. has_pseudonyms: whether names are pseudonyms.
+        timestamp, versions: of the exported run.
+        unjudged_by_reason: of that run. A replay cannot know why a reply was missing: there, all
+            reasons are `error`.
+        replies: number of stored replies, by alias of the endpoint.
+        files: SHA-256 of every other file, by its path in the folder.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,7 +68,7 @@ class About(BaseModel):
 
 
 def files_in(folder: Path) -> dict[str, Path]:
-    """All its files but export.json, by their paths in it, sorted."""
+    """All files except export.json, by their paths in the folder, sorted."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
     named = {path.relative_to(folder).as_posix(): path for path in paths}
     named.pop(ABOUT, None)
@@ -76,7 +76,7 @@ def files_in(folder: Path) -> dict[str, Path]:
 
 
 def write_about(folder: Path, about: About) -> About:
-    """Write export.json, of the files that are there now."""
+    """Write export.json for the current files."""
     hashes = {name: hash_file(path) for name, path in files_in(folder).items()}
     whole = about.model_copy(update={"files": hashes})
     write_file(folder / ABOUT, whole.model_dump_json(indent=2) + "\n")
@@ -88,22 +88,22 @@ def read_about(folder: Path) -> About:
     what = "an export of judge export autojudge"
     if not (folder / ABOUT).is_file():
         raise InputError(
-            f"{folder}: no export, {ABOUT} is missing; judge export autojudge writes one"
+            f"{folder}: is not an export, {ABOUT} is missing; judge export autojudge writes one"
         )
     return read_json_file(folder / ABOUT, About, FORMAT, what)
 
 
 def find_changed_files(folder: Path, about: About) -> list[str]:
-    """What is not as it was written, in words: changed, missing and further files."""
+    """Describe every changed, missing or additional file."""
     there = files_in(folder)
-    changes = [f"{folder / name}: is not there" for name in about.files if name not in there]
+    changes = [f"{folder / name}: is missing" for name in about.files if name not in there]
     changes += [
-        f"{folder / name}: is not what was exported (SHA-256)"
+        f"{folder / name}: has changed since the export (SHA-256)"
         for name, digest in about.files.items()
         if name in there and hash_file(there[name]) != digest
     ]
     return changes + [
-        f"{folder / name}: was not exported" for name in there if name not in about.files
+        f"{folder / name}: was added after the export" for name in there if name not in about.files
     ]
 
 
@@ -111,17 +111,17 @@ BANKS, GRADES, QRELS = "nuggets.jsonl", "relevance.jsonl", "qrels.txt"  # of a r
 
 
 def write_tables(results: Path, out: Path, base: str, config: Config, about: Any) -> list[str]:
-    """Write them and return their names; each but the leaderboard only where there is something.
+    """Write the tables and return their names; only the leaderboard is always written.
 
-    `BASE.eval.txt` is the leaderboard of the systems (`run topic measure value`), without a ranking
-    of candidates, which is none; `BASE.nuggets.jsonl` has the banks (NuggetBank v3) and
-    `BASE.qrels.txt` the grades of passages; `BASE.config.yml` and `workflow.yml` say what was done.
-    What was not judged has no line.
+    `BASE.eval.txt` is the leaderboard of the systems (`run topic measure value`), without the
+    ranking of candidates, which is not a system. `BASE.nuggets.jsonl` has the banks (NuggetBank
+    v3), `BASE.qrels.txt` the grades of passages. `BASE.config.yml` and `workflow.yml` describe the
+    run. Failed judgements have no line.
 
     Args:
-        results: files of a run. base: what the names begin with.
-        config: of the run, with its inputs where they are now.
-        about: `timestamp` and `versions`, which stand in the config file.
+        results: files of a run. base: prefix of the names.
+        config: config of the run, with the current paths of its inputs.
+        about: `timestamp` and `versions` for the config file.
     """
     names = {kind: f"{base}.{kind}" for kind in ("eval.txt", "nuggets.jsonl", "qrels.txt")}
     write_file(out / names["eval.txt"], _leaderboard(results))
@@ -144,14 +144,14 @@ def write_tables(results: Path, out: Path, base: str, config: Config, about: Any
 
 
 def _leaderboard(results: Path) -> bytes:
-    """The lines of the runs that answer; where there is none, all."""
+    """The lines of the runs that answer; all lines if no run does."""
     lines = (results / "scores.eval.txt").read_bytes().splitlines(keepends=True)
     runs = {name.encode() for name in read_manifest(results)["data"].get("run_ids", ())}
     return b"".join(line for line in lines if not runs or line.split(b"\t")[0] in runs)
 
 
 def _write_banks(results: Path, to: Path, config: Config) -> bool:
-    """The banks of the run; where it made none, those that it was given."""
+    """The banks that the run created, or else its input banks."""
     made = results / BANKS
     source = made if made.is_file() and made.stat().st_size else config.data.nuggets
     if source is None or "nuggets" not in config.program:
@@ -164,7 +164,7 @@ def _write_banks(results: Path, to: Path, config: Config) -> bool:
 
 
 def _write_grades(results: Path, to: Path) -> bool:
-    """Grades of the relevance judge; else the qrels that coverage derives from ratings."""
+    """Grades of the relevance judge, or else the qrels that coverage derives from ratings."""
     if (results / GRADES).is_file():
         problems = Problems()
         grades: dict[str, dict[str, int]] = {}
@@ -193,17 +193,17 @@ _state = {"is_off": False, "is_watched": False}
 
 
 class NetworkUsedError(RuntimeError):
-    """Something wanted the network where there is none."""
+    """Something used the network in an offline replay."""
 
 
 @contextmanager
 def no_network() -> Iterator[None]:
-    """In here no thread of this process connects, listens or resolves: NetworkUsedError.
+    """Within this block, any connection, listening socket or name lookup raises NetworkUsedError.
 
-    By an audit hook of Python, which sees every library that goes through its sockets.
+    It uses an audit hook of Python, which sees every library that uses Python's sockets.
     """
     if not _state["is_watched"]:
-        sys.addaudithook(_stop)  # for good: there is no way to take one away
+        sys.addaudithook(_stop)  # permanent: an audit hook cannot be removed
         _state["is_watched"] = True
     _state["is_off"] = True
     try:
@@ -219,7 +219,7 @@ def _stop(
     events: frozenset[str] = _EVENTS,
 ) -> None:
     if state["is_off"] and event in events:
-        raise NetworkUsedError(f"{event} {args[1:]!r}, and there is no network here")
+        raise NetworkUsedError(f"{event} {args[1:]!r}: a replay must not use the network")
 
 
 # RFC 6761: names that end in .invalid have no address, so a forgotten --offline sends nothing.
@@ -228,7 +228,7 @@ _WITHOUT_ENDPOINT = ("lexical", "recorded")
 
 
 class EarlierRun(NamedTuple):
-    """The models that a run asked, by alias, and where their replies are."""
+    """The models of a run by alias, and where their replies are."""
 
     models: Mapping[str, ModelConfig]
     replies: ReplyCache | None
@@ -238,7 +238,7 @@ class ReplayJudgeSet(JudgeSet):
     """Answers from `stored`, replies by alias.
 
     Args:
-        earlier: what the run asked; given, the replies that are used are put into `stored`.
+        earlier: the models of the run; if given, used replies are added to `stored`.
     """
 
     def __init__(
@@ -272,18 +272,18 @@ def without_address(alias: str, model: ModelConfig) -> ModelConfig:
 
 
 def with_endpoints(config: Config) -> list[str]:
-    """The aliases of the entries that are asked over an endpoint."""
+    """The aliases of the entries with an endpoint."""
     return [a for a, model in config.models.items() if model.way not in _WITHOUT_ENDPOINT]
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What came of it.
+    """The result of a replay.
 
     Attributes:
-        files: each file of the results and each table beside its replay.
-        wrong: everything else that is not as it was exported, in words, with its place.
-        replies: how many stored replies the replay used. unused: how many it did not.
+        files: each file of the results and each table, compared with its replay.
+        wrong: every other difference from the export, in words, with its place.
+        replies: number of stored replies that the replay used. unused: number of the others.
     """
 
     files: tuple[FileReplay, ...]
@@ -293,7 +293,7 @@ class Verified:
 
     @property
     def is_same(self) -> bool:
-        """Whether all bytes are the same, and nothing is wrong."""
+        """Whether all bytes are equal and nothing else differs."""
         return not self.wrong and not any(file.differ or file.failed for file in self.files)
 
     def as_dict(self) -> dict[str, Any]:
@@ -303,10 +303,10 @@ class Verified:
 
 
 def verify_folder(folder: Path) -> Verified:
-    """Judge again from the stored replies, with no network, and compare with the folder's files.
+    """Judge again from the stored replies, offline, and compare with the files of the folder.
 
     Raises: InputError if the folder is not an export, or none of its files can be read;
-        NetworkUsedError if anything asked for the network.
+        NetworkUsedError if something used the network.
     """
     about = read_about(folder)
     wrong = find_changed_files(folder, about)
@@ -335,7 +335,7 @@ def verify_folder(folder: Path) -> Verified:
     n_missed = len(set().union(*(one.missed for one in stored.values())))
     more = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
     if more > 0:
-        lost.append(f"{more:,} more judgements are not made: {n_missed:,} questions have no reply")
+        lost.append(f"{more:,} more judgements failed: {n_missed:,} questions have no stored reply")
     used = sum(len(one.used) for one in stored.values())
     unused = sum(len(one.lines) for one in stored.values()) - used
     wrong += [*lost, *judges_changed(then, now)]
@@ -343,14 +343,14 @@ def verify_folder(folder: Path) -> Verified:
     made, here = (one.get("versions", {}).get("nuggetjudge") for one in (then, now))
     if made == here or verified.is_same:
         return verified
-    why = f"exported by nuggetjudge {made}, replayed by {here}, which may ask other questions"
+    why = f"exported by nuggetjudge {made}, replayed by {here}, whose prompts may differ"
     return replace(verified, wrong=(*wrong, why))
 
 
 def _read_stored_replies(
     folder: Path, about: About, config: Config
 ) -> tuple[dict[str, StoredReplies], list[str]]:
-    """The replies by alias, and what is wrong with their files."""
+    """The replies by alias, and the problems of their files."""
     stored, wrong = {}, list[str]()
     for alias in with_endpoints(config):
         path, problems = folder / CACHE / f"{alias}.jsonl", Problems()
@@ -368,7 +368,7 @@ class StoredReplies(ReplyCache):
     """Replies of one endpoint by their keys, only in memory.
 
     Attributes:
-        used: the keys that were asked for and are there. missed: those that are not.
+        used: requested keys that are stored. missed: requested keys that are not.
     """
 
     def __init__(self, lines: Mapping[bytes, bytes] | None = None) -> None:
@@ -377,20 +377,20 @@ class StoredReplies(ReplyCache):
         self.missed: set[bytes] = set()
 
     def get(self, key: bytes) -> bytes | None:
-        """The reply filed under this key, or None."""
+        """The reply with this key, or None."""
         line = self.lines.get(key)
         (self.missed if line is None else self.used).add(key)
         return line
 
     def put(self, key: bytes, value: bytes, tag: str) -> None:
-        """File a reply."""
+        """Store a reply."""
         self.lines[key] = value
 
     def settle(self) -> None:
-        """Nothing waits."""
+        """Do nothing: every reply is already stored."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 def write_replies(path: Path, replies: StoredReplies) -> None:
@@ -407,9 +407,9 @@ def write_replies(path: Path, replies: StoredReplies) -> None:
 
 
 def read_replies(path: Path, problems: Problems) -> StoredReplies:
-    """The replies of a file. One that is not what was written is used, and reported.
+    """Read the replies of a file. A changed reply is used, and reported.
 
-    Errors reported: no key, a key twice, a reply that is not the one that was written (`changed`).
+    Errors reported: no key, a repeated key, a reply with another hash (`changed`).
     """
     lines: dict[bytes, bytes] = {}
     for number, row in json_lines(path, problems):
@@ -418,14 +418,14 @@ def read_replies(path: Path, problems: Problems) -> StoredReplies:
             line = orjson.dumps(row["reply"])
             written = row["sha256"]
         except (KeyError, TypeError, ValueError) as error:
-            what = f"not a held reply ({error}), wanted key, sha256 and reply"
+            what = f"not a stored reply ({error}), wanted key, sha256 and reply"
             problems.error(path, number, "no_reply", what)
             continue
         if written != _digest(line):
-            what = f"the reply is not what was written: its SHA-256 is {_digest(line)}"
+            what = f"the reply has changed: its SHA-256 is {_digest(line)}"
             problems.error(path, number, "changed", f"{what}, wanted {written}")
         if key in lines:
-            problems.error(path, number, "duplicate", "a second reply of this key, wanted one")
+            problems.error(path, number, "duplicate", "a second reply with this key, wanted one")
         lines[key] = line
     return StoredReplies(lines)
 
@@ -435,12 +435,12 @@ def _digest(line: bytes) -> str:
 
 
 class ReplayGateway(Gateway):
-    """Asks nobody. What the endpoint once answered is found by the entry of then, whose key has its
-    address, and held by the entry of now, whose key has another name for it.
+    """Answers from stored replies only. It finds a reply by the key of the earlier entry, which has
+    the address of the endpoint, and stores it under the key of the new entry, which has an alias.
 
     Args:
-        config: the entry as it is now. then: the entry that the replies were asked by.
-        kept: where they are. held: where those that are used go.
+        config: the new entry. then: the entry that the replies come from.
+        kept: the earlier store. held: the new store, for replies that are used.
     """
 
     def __init__(
@@ -475,9 +475,9 @@ class ReplayGateway(Gateway):
 
 
 def _v3_row(bank: NuggetBank) -> dict[str, Any]:
-    """A bank as auto-judge tools keep it (NuggetBank v3): a claim for each nugget, by its text.
+    """A bank in the format of auto-judge tools (NuggetBank v3): a claim for each nugget, by text.
 
-    Of two nuggets with one text, the key of the second has its id behind it.
+    If two nuggets have the same text, the key of the second also has its id.
     """
     claims: dict[str, Any] = {}
     for nugget in bank.nuggets:

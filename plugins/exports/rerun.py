@@ -1,4 +1,4 @@
-"""Checks that results follow from the kept replies: runs them again, without a model."""
+"""Checks that results follow from the stored replies, by a run without a model."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ...records.reading.problems import InputError
 from ...records.traces import read_folder_traces
 from ...records.writing import write_file
 
-_NOT_COMPARED = (MANIFEST, SPEND, "DATASHEET.md")  # they tell times
-_WHY = ("reason", "detail", "raw", "unjudged")  # of what failed
+_NOT_COMPARED = (MANIFEST, SPEND, "DATASHEET.md")  # they contain times
+_WHY = ("reason", "detail", "raw", "unjudged")  # of failed judgements
 
 
 @dataclass(frozen=True)
 class FileReplay:
-    """A file of results beside its replay.
+    """A file of results compared with its replay.
 
     Attributes:
-        lines: of the file. differ: how many are not the same; a missing file differs in all.
-        failed: how many are the same but for why something failed, which no kept reply shows.
-        first: the number of the first line that differs, and both; "": none does.
+        lines: number of lines. differ: number of different lines; all if the file is missing.
+        failed: lines that differ only in why a judgement failed, which stored replies do not show.
+        first: the first different line, with its number and both versions; "": none.
     """
 
     name: str
@@ -51,7 +51,7 @@ class FileReplay:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of it. `replies`: how many kept ones were used. `other`: what was not as then."""
+    """The result. `replies`: number of stored replies used. `other`: other differences."""
 
     files: tuple[FileReplay, ...]
     replies: int
@@ -59,14 +59,14 @@ class Replay:
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing differs but why something failed."""
+        """Whether everything is equal except the reasons of failed judgements."""
         return not any(file.differ for file in self.files)
 
 
 def verify_results(folder: Path) -> Replay:
-    """Run a results folder again from kept replies alone, and compare the files.
+    """Run a results folder again from stored replies only, and compare the files.
 
-    Raises: InputError if an input has changed, or the replies were not kept.
+    Raises: InputError if an input has changed, or the replies were not stored.
     """
     then, inputs = read_manifest(folder), find_inputs(folder)
     config = inputs.check("nothing can be proven")
@@ -82,19 +82,19 @@ def verify_results(folder: Path) -> Replay:
     other = judges_changed(then, now)
     lost = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
     if lost > 0:
-        other.append(f"{lost:,} judgements have no kept reply: it is in the cache no more")
+        other.append(f"{lost:,} judgements have no stored reply: it is no longer in the cache")
     return Replay(files, int(now["this_time"]["cache_hits"]), tuple(other))
 
 
 def run_again(
     config: Config, again: Path, run: Callable[[Config], Any], moved: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Run a config into a folder of its own, offline; returns its manifest.
+    """Run a config into a separate folder, offline; return its manifest.
 
-    What its pipelines made stands among the inputs, and is judged again as it is.
+    The output of its pipelines is among the inputs, and is judged again unchanged.
 
     Args:
-        moved: names that files have now, and those that are to stand in `problems.jsonl`.
+        moved: current names of files -> their names in `problems.jsonl`.
     """
     config = config.model_copy(update={"retrieve": (), "pipelines": {}})
     limits = dict.fromkeys(("max_calls", "max_tokens", "max_cost"))
@@ -104,16 +104,16 @@ def run_again(
 
 
 def compare_folders(then: Path, now: Path) -> tuple[FileReplay, ...]:
-    """The files of two results folders side by side, but for those that tell times."""
+    """Compare the files of two results folders, except files with times."""
     names = sorted(results_in(then) | results_in(now))
     return tuple(compare_files(name, then / name, now / name) for name in names)
 
 
 def judges_changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What of the judges of two manifests is not the same, in words."""
+    """Describe the differences between the judges of two manifests."""
     judges = (then.get("judges", {}), now["judges"])
     return [
-        f"judge {name}: {part} is not what it was"
+        f"judge {name}: {part} has changed"
         for name in judges[0]
         for part, was in judges[0][name].items()
         if name in judges[1] and judges[1][name].get(part) != was
@@ -121,20 +121,20 @@ def judges_changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 
 
 def find_replies(folder: Path, config: Config, manifest: Mapping[str, Any]) -> bool | Path:
-    """The reply cache that holds the replies of a run. Raises: InputError if none does."""
+    """The reply cache with the replies of a run. Raises: InputError if there is none."""
     ways = {model.way for judge in manifest["judges"] for _, model in config.get_models(judge)}
     if config.run.cache is not False or ways <= {"lexical", "recorded"}:
         return config.run.cache
     replies = folder / "journal" / FOLDER
     stages = {trace.stage for trace in read_folder_traces(folder)} if replies.is_dir() else set()
     if lost := sorted({*manifest["judged"], *manifest["unjudged"]} - stages):
-        what = "was run with run.cache: false, which keeps replies of agents alone"
-        raise InputError(f"{folder}: {what}; those of {lost[0]} are not there to replay")
+        what = "was run with run.cache: false, which stores only the replies of agents"
+        raise InputError(f"{folder}: {what}; the replies of {lost[0]} are missing")
     return replies
 
 
 def _name_as_then(path: Path, moved: Mapping[str, str]) -> None:
-    """Write the names that the run knew in the place of those that its inputs have now."""
+    """Replace the current names of inputs by the names that the run knew."""
     text = path.read_bytes()
     for now in sorted(moved, key=len, reverse=True):
         text = text.replace(orjson.dumps(now)[1:-1], orjson.dumps(moved[now])[1:-1])
@@ -145,7 +145,7 @@ def _name_as_then(path: Path, moved: Mapping[str, str]) -> None:
 
 
 def results_in(folder: Path) -> set[str]:
-    """The names of its files but those that tell times."""
+    """The names of its files except files with times."""
     return {p.name for p in folder.iterdir() if p.is_file() and p.name not in _NOT_COMPARED}
 
 
@@ -157,7 +157,7 @@ def compare_files(name: str, then: Path, now: Path) -> FileReplay:
     differ, failed, first = 0, 0, ""
     if then.is_file() is not now.is_file():
         where = "results" if then.is_file() else "replay"
-        return FileReplay(name, len(before), max(1, len(before)), 0, f"in the {where} alone")
+        return FileReplay(name, len(before), max(1, len(before)), 0, f"only in the {where}")
     for number, (was, now_line) in enumerate(zip_longest(before, after), 1):
         if was == now_line:
             continue

@@ -41,12 +41,12 @@ _ON_SPANS = ("true", "span_only", "span_and_event")
 
 
 def tracer() -> Tracer | None:
-    """What makes spans; None: nobody wants any, and nothing of OpenTelemetry was imported for it.
+    """The tracer; None if nobody wants spans, and then OpenTelemetry is not imported.
 
-    They go to the tracer provider of this process, if it has set one. Else, where OpenTelemetry's
-    own variables name an OTLP endpoint, to a provider that only this package uses.
+    Spans go to the tracer provider of this process, if there is one. Otherwise, if OpenTelemetry's
+    variables name an OTLP endpoint, they go to a provider that only this package uses.
 
-    Warns: UserWarning, once, where an endpoint is named and the extra is not installed.
+    Warns: UserWarning, once, if an endpoint is named and the extra is not installed.
     """
     provider = _of_this_process()
     if provider is None and _is_wanted():
@@ -58,12 +58,12 @@ def tracer() -> Tracer | None:
 
 
 def takes_content() -> bool:
-    """Whether prompts, replies and reasons may stand on spans; by default they may not."""
+    """Whether spans may contain prompts, replies and reasons; by default they may not."""
     return os.environ.get(CONTENT, "").strip().lower() in _ON_SPANS
 
 
 def mark_failed(span: Span, why: str) -> None:
-    """Mark what a span is of as failed: `why` is a reason or a type, which quotes nothing."""
+    """Mark a span as failed; `why` is a reason or an error type, without quotes of texts."""
     from opentelemetry.trace import Status, StatusCode
 
     span.set_attribute("error.type", why)
@@ -71,7 +71,7 @@ def mark_failed(span: Span, why: str) -> None:
 
 
 def _of_this_process() -> Any | None:
-    trace = sys.modules.get("opentelemetry.trace")  # else no provider can have been set
+    trace = sys.modules.get("opentelemetry.trace")  # otherwise no provider can be set
     if trace is None:
         return None
     provider = trace.get_tracer_provider()
@@ -88,7 +88,7 @@ def _is_wanted() -> bool:
 
 @cache
 def _to_endpoint(process: int) -> Any | None:
-    """A provider for this process, which a fork would not share; what waits is sent at its end."""
+    """A provider for this process only; waiting spans are sent at its end."""
     try:
         sdk: Any = import_module("opentelemetry.sdk.trace")
         export: Any = import_module("opentelemetry.sdk.trace.export")
@@ -104,7 +104,7 @@ def _to_endpoint(process: int) -> Any | None:
     return provider
 
 
-# What the conventions call a provider, by LiteLLM's prefix; any other is called by its prefix.
+# The name of a provider in the conventions, by LiteLLM's prefix; others keep their prefix.
 _PROVIDERS = {
     "azure": "azure.ai.openai",
     "azure_ai": "azure.ai.inference",
@@ -120,7 +120,7 @@ _PROVIDERS = {
 
 @dataclass(slots=True)
 class _Call:
-    """A question on its way: its span, and the tokens of all replies to it, unusable ones too."""
+    """A question in flight: its span, and the tokens of all its replies, also unusable ones."""
 
     span: Span
     input: int = 0
@@ -132,16 +132,16 @@ _CALL: ContextVar[_Call] = ContextVar("traced_call")
 
 
 class TracedGateway(Gateway):
-    """Each question is a span, a child of the judgement's; what was sent again, an event of it.
+    """Makes a span for each question, as a child of the judgement's span, with retries as events.
 
-    Tokens stand on the span of the question that was sent, and on no other: not where the cache
-    answered, nor where another question like it was on its way, so that sums are what was used.
+    Only the span of a sent question has tokens; a cached reply, or the reply to an equal question
+    in flight, has none. So sums over spans give the real usage.
     """
 
     def __init__(self, config: ModelConfig, transport: Transport | None, **settings: Any) -> None:
         super().__init__(config, transport, **settings)
         spans = tracer()
-        assert spans is not None  # the core asked before it chose this class
+        assert spans is not None  # the core checked before it chose this class
         self.tracer: Tracer = spans
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
@@ -152,7 +152,7 @@ class TracedGateway(Gateway):
             f"chat {self.config.wire_name}",
             kind=SpanKind.CLIENT,
             attributes=_request(self.config, prompt, replicate),
-            record_exception=False,  # its text may quote a reply
+            record_exception=False,  # its message may quote a reply
             set_status_on_exception=False,
         ) as span:
             if takes_content() and span.is_recording():
@@ -184,7 +184,7 @@ class TracedGateway(Gateway):
         call.input += completion.prompt_tokens
         call.cached += completion.cached_tokens
         call.output += completion.completion_tokens
-        if call.input or call.output:  # 0: the endpoint does not tell
+        if call.input or call.output:  # 0: the endpoint does not report it
             call.span.set_attribute("gen_ai.usage.input_tokens", call.input)
             call.span.set_attribute("gen_ai.usage.cache_read.input_tokens", call.cached)
             call.span.set_attribute("gen_ai.usage.output_tokens", call.output)
@@ -228,7 +228,7 @@ def _message(role: str, text: str) -> dict[str, Any]:
 
 
 def _request(config: ModelConfig, prompt: Prompt, replicate: int) -> dict[str, Any]:
-    """What is known before a question is asked; an endpoint's address has no user and no query."""
+    """The attributes known before the request; the address has no user and no query."""
     prefix = "vllm" if config.way == "vllm" else config.model.split("/")[0]
     attributes: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
@@ -264,7 +264,7 @@ Ask = Callable[[ItemT], Awaitable[Outcome]]
 
 @contextmanager
 def trace_run(programs: Sequence[str]) -> Iterator[None]:
-    """All that is asked in here belongs to one span, a child of the caller's."""
+    """Group all requests within this block under one span, a child of the caller's span."""
     spans = tracer()
     assert spans is not None  # as above
     name = ", ".join(programs) or "judge"
@@ -283,7 +283,7 @@ def trace_run(programs: Sequence[str]) -> Iterator[None]:
 
 
 def trace_items(ask: Ask[ItemT], stage: str, judges: Sequence[str]) -> Ask[ItemT]:
-    """What asks about an item, with a span around it."""
+    """Wrap the function that asks about an item in a span."""
     spans = tracer()
     assert spans is not None  # as above
     of_all = {"nuggetjudge.stage": stage, "nuggetjudge.judges": list(judges)}
@@ -294,7 +294,7 @@ def trace_items(ask: Ask[ItemT], stage: str, judges: Sequence[str]) -> Ask[ItemT
         with spans.start_as_current_span(
             f"judge {stage}",
             attributes={**ids, **of_all},
-            record_exception=False,  # its text may quote a reply
+            record_exception=False,  # its message may quote a reply
             set_status_on_exception=False,
         ) as span:
             try:
@@ -316,7 +316,7 @@ def trace_items(ask: Ask[ItemT], stage: str, judges: Sequence[str]) -> Ask[ItemT
 
 
 def _result(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """One label; of one that is missing among those of a window the reason, and no score."""
+    """One label; for a missing label of a window, the reason without a score."""
     attributes: dict[str, Any] = {"gen_ai.evaluation.name": name}
     if "unjudged" in row:
         return {**attributes, "error.type": Reason(row["unjudged"][0]).value}

@@ -1,4 +1,4 @@
-"""Results as other tools write them: RAGDoll, nuggetizer, TREC's qrels, what programs export."""
+"""Writes results in the formats of other tools: RAGDoll, nuggetizer, TREC qrels, and of tasks."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ Values = dict[tuple[str, str], dict[str, float | None]]  # by run and topic: by 
 def write_nuggetizer(result: Source, out: str | Path) -> dict[str, int]:
     """Write `nuggets.jsonl`, `assignments.jsonl` and `metrics.jsonl` into a folder.
 
-    A judgement that did not come is `failed` in the assignments. Metrics are ours, over what was
-    judged, with nuggetizer's names, a `run_id` and `failed_count`: its own command counts what
-    failed as not supported, and so gives lower ones where there is any.
+    A failed judgement is `failed` in the assignments. The metrics are ours, over the successful
+    judgements, with nuggetizer's names, a `run_id` and `failed_count`. nuggetizer's own command
+    counts failed judgements as not supported, so its values can be lower.
 
     Args:
         result: a result or a results folder with nuggets.
-        out: a folder, made if it is not there; not the results folder itself.
+        out: a folder, created if missing; not the results folder itself.
 
-    Returns: rows by file, and `failed`: labels that are not there.
-    Raises: InputError where nothing was judged by nuggets.
+    Returns: rows by file, and `failed`: the number of missing labels.
+    Raises: InputError if the results have no nuggets.
 
     Example: write_nuggetizer("results/demo", "for-nuggetizer")
     """
@@ -60,7 +60,7 @@ def write_nuggetizer(result: Source, out: str | Path) -> dict[str, int]:
 def _nuggetizer(folder: Path, out: Path) -> dict[str, int]:
     check_elsewhere(folder, out)
     if not (folder / ASSIGNMENTS).is_file():
-        raise InputError(f"{folder}: has no {ASSIGNMENTS}, so nothing that nuggetizer writes")
+        raise InputError(f"{folder}: has no {ASSIGNMENTS}, so nothing for nuggetizer")
     own_folder(out)
     assignments = _read(read_assignments, folder / ASSIGNMENTS)
     counts = {
@@ -92,7 +92,7 @@ def _read(read: Callable[[Path, Problems], Iterable[Row]], path: Path) -> list[R
 
 
 def n_failed(assignment: Assignment) -> int:
-    """Labels of an answer that are not there."""
+    """The number of missing labels of an answer."""
     return sum(each.label is None for each in assignment.nuggets)
 
 
@@ -116,29 +116,28 @@ def _metrics(folder: Path, assignments: list[Assignment]) -> Iterator[dict[str, 
             yield {**nuggetizer_rows.metric_row(topic_id, values), **named}
 
 
-# What `ragdoll support metric-rows` takes by default.
+# The defaults of `ragdoll support metric-rows`.
 _METRIC_ROWS = tuple(name for name in SUPPORT_COLUMNS.values() if not name.startswith("hard"))
 
 
 def write_ragdoll(
     result: Source, out: str | Path, problems: Problems | None = None
 ) -> dict[str, int]:
-    """Write what RAGDoll's commands would have left, by their names.
+    """Write the files that RAGDoll's commands would write, under their names.
 
     Nuggets: `nuggets.jsonl`, `assignments.jsonl`, `metrics/cell_metrics.csv` and
     `metrics/run_metrics.csv`; support: `support_assignments.jsonl`, `support_metrics.jsonl` and
-    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; and what other programs write
-    for it (`Program.tools`). A judgement that did not come is `failed`, -1, or failed with -1.
-    Metrics are ours, over what was judged, and empty where nothing was: its own commands give 0
-    there.
+    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; and the files of other tasks
+    (`Program.tools`). A failed judgement is `failed`, -1, or failed with -1. The metrics are ours,
+    over the successful judgements, and empty without any; RAGDoll's own commands give 0 there.
 
     Args:
         result: a result or a results folder.
-        out: a folder, made if it is not there; not the results folder itself.
-        problems: gets what RAGDoll would read otherwise, and texts that are gone; None: warnings.
+        out: a folder, created if missing; not the results folder itself.
+        problems: gets the data that RAGDoll would read differently, and missing texts; None: warn.
 
-    Returns: rows by file, and `failed`: judgements that are not there.
-    Raises: InputError where there is nothing that RAGDoll knows.
+    Returns: rows by file, and `failed`: the number of failed judgements.
+    Raises: InputError if there is nothing to write for RAGDoll.
 
     Example: write_ragdoll("results/demo", "for-ragdoll")
     """
@@ -186,16 +185,16 @@ def _ragdoll(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
 def write_for(
     tool: str, result: Source, out: str | Path, problems: Problems | None = None
 ) -> dict[str, int]:
-    """Write results as another tool has them, by the programs that write for it.
+    """Write results in the format of another tool, by the tasks that can write for it.
 
     Args:
         tool: its name, one of `Program.tools`.
         result: a result or a results folder.
-        out: a folder, made if it is not there; not the results folder itself.
-        problems: gets what the tool would read otherwise; None: warnings.
+        out: a folder, created if missing; not the results folder itself.
+        problems: gets the data that the tool would read differently; None: warn.
 
-    Returns: rows by file, and `failed`: judgements that are not there.
-    Raises: InputError where nothing was judged that the tool has.
+    Returns: rows by file, and `failed`: the number of failed judgements.
+    Raises: InputError if no judged task can write for the tool.
 
     Example: write_for("ragdoll", "results/demo", "for-ragdoll")
     """
@@ -277,7 +276,7 @@ def _support(folder: Path, out: Path, values: Values, problems: Problems) -> dic
         of_cell = values.get((row.run_id, row.topic_id), {})
         scored = {
             column: _round(of_cell.get(measure, of_cell.get(measure.removesuffix("_all"))))
-            for measure, column in SUPPORT_COLUMNS.items()  # of first citations both are one
+            for measure, column in SUPPORT_COLUMNS.items()  # for first citations, both are equal
         }
         ids = {"topic_id": row.topic_id, "run_id": row.run_id}
         metrics.append({**ids, **scored, "sentences": len(row.sentences)})
@@ -292,7 +291,7 @@ def _support(folder: Path, out: Path, values: Values, problems: Problems) -> dic
 
 
 def _metric_lines(metrics: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """`run topic measure value`, by run and measure; a value that is not there has no line."""
+    """`run topic measure value`, by run and measure; a missing value has no line."""
     for row in sorted(metrics, key=lambda row: str(row["run_id"])):
         for name in _METRIC_ROWS:
             if row[name] is not None:
@@ -300,7 +299,7 @@ def _metric_lines(metrics: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _relevance(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
-    config = find_inputs(folder).check("relevance is written with the texts that were judged")
+    config = find_inputs(folder).check("relevance is written with the judged texts")
     data = load_collection(config.data, config.run.limit)
     judgements = []
     for row in _read(read_relevance, folder / RELEVANCE):
@@ -335,8 +334,8 @@ def _write_csv(path: Path, objects: Sequence[Mapping[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Written:
-    """How many grades were written, of how many the judge gave a confidence for, and how many are
-    missing since they were not judged."""
+    """The number of written grades, of grades with a confidence, and of passages left out because
+    their judgements failed."""
 
     n: int
     n_sure: int
@@ -346,15 +345,15 @@ class Written:
 def write_qrels(result: Source, out: str | Path, run_id: str) -> Written:
     """Write `topic Q0 passage grade confidence run`, sorted by topic and passage.
 
-    The confidence, in [0, 1], is the probability of the grade where the judge gave probabilities,
-    of a jury the share of the members' votes for it, else 1, as the track wants it.
+    The confidence, in [0, 1], is the probability of the grade if the judge gave probabilities, the
+    share of the votes for it if a jury judged, and otherwise 1, as the track requires.
 
     Args:
         result: a result or a results folder with relevance.jsonl.
-        out: the file, replaced if it is there.
-        run_id: what the judgments are called; no white space.
+        out: the file; an existing file is replaced.
+        run_id: name of the judgments; no white space.
 
-    Raises: InputError for a folder without such grades, an id with white space, nothing judged.
+    Raises: InputError for a folder without grades, or an id with white space.
     Source: guidelines of the TREC 2025 RAG track, "Relevance Judgment", output format.
     """
     with ExitStack() as stack:
@@ -363,7 +362,7 @@ def write_qrels(result: Source, out: str | Path, run_id: str) -> Written:
 
 def _qrels(folder: Path, out: Path, run_id: str) -> Written:
     if not (folder / RELEVANCE).is_file():
-        raise InputError(f"{folder}: has no {RELEVANCE}, wanted results of relevance")
+        raise InputError(f"{folder}: has no {RELEVANCE}; give results of the relevance task")
     labels = _read(read_relevance, folder / RELEVANCE)
     rows: list[Confident] = []
     n_sure = 0
@@ -383,14 +382,14 @@ def _qrels(folder: Path, out: Path, run_id: str) -> Written:
     return Written(len(rows), n_sure, len(labels) - len(rows))
 
 
-Confident = tuple[str, str, int, float]  # topic, document, grade, and how sure the judge is of it
+Confident = tuple[str, str, int, float]  # topic, document, grade, and the judge's confidence
 
 
 def write_confident_qrels(path: Path, rows: Iterable[Confident], run_id: str) -> int:
-    """Write `topic Q0 document grade confidence run`, sorted by topic and document; the number.
+    """Write `topic Q0 document grade confidence run`, sorted; return the number of lines.
 
-    Raises: ValueError for an id as `write_qrels`, also of the run, and a confidence that is no
-        finite number.
+    Raises: ValueError for an id with white space, as in `write_qrels`, or a confidence that is not
+        finite.
     Source: guidelines of the TREC 2025 RAG track; "assign all 1 if not applicable".
     """
     lines = []
@@ -404,7 +403,7 @@ def write_confident_qrels(path: Path, rows: Iterable[Confident], run_id: str) ->
 
 
 def confidence(label: RelevanceLabel) -> float | None:
-    """How sure the judge is of a grade, in [0, 1]; None: it does not say."""
+    """The judge's confidence in a grade, in [0, 1]; None if it gives none."""
     grade = str(label.grade)
     if label.probabilities is not None:
         return label.probabilities.get(grade)

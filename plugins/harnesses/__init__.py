@@ -1,5 +1,5 @@
-"""Our judges inside other tools' harnesses: one file a tool, which imports that tool.
+"""nuggetjudge's judges in the evaluation harnesses of other tools: one file for each tool.
 
-Each takes that tool's samples, evaluates them as `nuggetjudge.evaluate` does, and hands back that
-tool's kind of score with what it rests on. Nothing of ours imports it.
+Each file imports its tool, evaluates that tool's samples like `nuggetjudge.evaluate`, and returns
+that tool's kind of score, with the judgements behind it. No other package imports this one.
 """

@@ -1,4 +1,4 @@
-"""DeepEval: a measure of ours as one of its metrics, and its test cases as samples."""
+"""DeepEval: a measure as a DeepEval metric, and its test cases as samples."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ _IN_METADATA = ("id", "nuggets", "key_points", "questions")
 class JudgeMetric(_BaseMetric):  # type: ignore[misc]
     """A measure of nuggetjudge in `deepeval.evaluate`, `assert_test` and `deepeval test run`.
 
-    What the judge could not judge is `error` and no score, so that the test case fails by name and
-    is in no mean; `score_breakdown` has n, n_unjudged, low and high, and `reason` what the answer
-    lost. Where only a part is missing,
-    the test case passes if it would with all that is missing counted as worst.
+    If judging fails, the test case has an `error` and no score: it fails and no mean includes it.
+    `score_breakdown` has n, n_unjudged, low and high; `reason` says where the answer lost. If only
+    some judgements are missing, the test case passes if it would pass with all of them at worst.
 
     Args:
         judge: a measure, such as V_strict or support_precision, or a SampleJudge, which several
             metrics can share, with its budget.
-        program, model, settings: as of `SampleJudge`, for a measure.
-        threshold: the least value that passes, in [0, 1]; None: nothing passes or fails.
+        program, model, settings: see `SampleJudge`; for a measure only.
+        threshold: the lowest passing value, in [0, 1]; None: no test case passes or fails.
 
     Raises: MissingTestCaseParamsError, from `measure`, for a test case without an actual output;
-        InputError for one that lacks what the measure is made from.
+        InputError for a test case without the inputs of the measure.
 
     Example: deepeval.evaluate(test_cases, [JudgeMetric("V_strict", model="openai/gpt-4.1")])
     """
@@ -45,7 +44,7 @@ class JudgeMetric(_BaseMetric):  # type: ignore[misc]
         model: str | Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        # DeepEval copies a metric for each test case by calling this with what is kept below.
+        # DeepEval copies a metric for each test case: it calls this with the attributes below.
         if isinstance(judge, str):
             judge = SampleJudge(judge, program, model=model, **settings)
         self.judge = judge
@@ -59,15 +58,15 @@ class JudgeMetric(_BaseMetric):  # type: ignore[misc]
         return f"{self.judge.measure} (nuggetjudge)"
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
-        """The value, in [0, 1]; None: not judged, and `error` says why."""
+        """Return the value, in [0, 1]; None if judging failed, with the reason in `error`."""
         return _keep(self, self.judge.explain(_sample(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
-        """As `measure`."""
+        """Like `measure`, for asyncio."""
         return _keep(self, await self.judge.aexplain(_sample(test_case)))
 
     def is_successful(self) -> bool | None:
-        """Whether it reaches the threshold, whatever is missing; None: there is no threshold."""
+        """Whether the score reaches the threshold at its lower bound; None without a threshold."""
         if super().is_successful() and self.score_breakdown is not None:
             low = self.score_breakdown["low"]
             self.success = low is None or low >= self.threshold
@@ -75,9 +74,9 @@ class JudgeMetric(_BaseMetric):  # type: ignore[misc]
 
 
 def samples(test_cases: Iterable[LLMTestCase]) -> Iterator[dict[str, Any]]:
-    """Test cases as samples of `nuggetjudge.evaluate`.
+    """Convert test cases to samples for `nuggetjudge.evaluate`.
 
-    Nuggets, key points, questions and an id are taken from a test case's metadata.
+    Nuggets, key points, questions and an id come from the metadata of a test case.
 
     Example: nj.evaluate(samples(dataset.test_cases), "nuggets", model="openai/gpt-4.1")
     """
@@ -99,7 +98,7 @@ def _sample(case: LLMTestCase) -> dict[str, Any]:
 
 
 def _keep(metric: JudgeMetric, explained: Explained) -> float | None:
-    """The value, written where DeepEval reads it."""
+    """Set the attributes that DeepEval reads, and return the value."""
     score = explained.score
     metric.score = score.value
     metric.error = None if score.value is not None else str(score)

@@ -1,10 +1,10 @@
-"""Whole evaluations of an answer as a DSPy metric: for dspy.Evaluate and optimisers.
+"""The evaluation of a whole answer as a DSPy metric, for dspy.Evaluate and optimisers.
 
     metric = AnswerMetric("V_strict", model="openai/gpt-4o")
     dspy.Evaluate(devset=devset, metric=metric, failure_score=float("nan"))(program)
     dspy.GEPA(metric=metric, ...)  # reads what an answer misses
 
-A judge of items is a metric by itself: `judge.metric(...)` (docs/dspy.md).
+For a judge of single items, use `judge.metric(...)` (docs/dspy.md).
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _WHERE = "example and prediction"
 
 
 class AnswerMetric:
-    """`metric(example, prediction)`: what the answer is worth in one measure, in [0, 1].
+    """`metric(example, prediction)`: the score of the answer in one measure, in [0, 1].
 
-    The answer is the prediction's; question, contexts and nuggets are the prediction's or the
-    example's, under the names that `nuggetjudge.evaluate` knows, or `context`. Asked by GEPA about
-    a predictor it gives a `dspy.Prediction` of `score` and `feedback`: what the answer does not
-    state, which sentences their citations do not carry, and what was not judged.
+    The answer comes from the prediction. Question, contexts and nuggets come from the prediction or
+    the example, under the names that `nuggetjudge.evaluate` knows, or `context`. If GEPA asks about
+    a predictor, the result is a `dspy.Prediction` with `score` and `feedback`: what the answer does
+    not state, which sentences their citations do not support, and what was not judged.
 
     Args:
         measure, program, model, settings: see `SampleJudge`.
-        fields: a part of a sample -> the field that holds it, as {"answer": "summary"}.
+        fields: a part of a sample -> the field that holds it, such as {"answer": "summary"}.
 
     Attributes:
-        unjudged: the errors of answers without a value, in the order in which they came.
+        unjudged: the errors of answers without a value, in order.
 
-    Raises, when called: JudgeError where there is no value, and EndpointUnusable where the model
-        can judge nothing, both with a RuntimeWarning, since dspy.Evaluate logs them and counts its
-        `failure_score`, 0 unless it is set: with `failure_score=float("nan")` no failed judgement
-        passes for a score. ValueError where there
-        is nothing to judge (0/0). InputError for fields that neither has.
+    Raises, when called: JudgeError if there is no value, and EndpointUnusable if the model cannot
+        judge anything, both with a RuntimeWarning. dspy.Evaluate logs these errors and counts its
+        `failure_score` instead, which is 0 by default: set `failure_score=float("nan")`, so that a
+        failed judgement never becomes a score. ValueError if there is nothing to judge (0/0).
+        InputError for fields that neither has.
     """
 
     def __init__(
@@ -97,14 +97,15 @@ class AnswerMetric:
 def samples(
     results: Iterable[Any], *, fields: Mapping[str, str] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Samples for `nuggetjudge.evaluate` of what DSPy programs answered.
+    """Convert the answers of DSPy programs to samples for `nuggetjudge.evaluate`.
 
     Args:
-        results: (example, prediction), or (example, prediction, score) as in the `results` of
-            what `dspy.Evaluate(...)` returns.
-        fields: as of AnswerMetric.
+        results: (example, prediction), or (example, prediction, score) as in the `results` that
+            `dspy.Evaluate(...)` returns.
+        fields: see AnswerMetric.
 
-    Raises: InputError for one without an answer, with its place; a program that failed has none.
+    Raises: InputError for a result without an answer, with its position, such as that of a failed
+        program.
     """
     for index, (example, prediction, *_) in enumerate(results):
         yield _fields(example, prediction, fields or {}, f"results[{index}]")

@@ -1,9 +1,9 @@
-"""Our judges as a scorer of Inspect, and its logs as samples.
+"""nuggetjudge as a scorer of Inspect, and Inspect logs as samples.
 
     Task(dataset=..., solver=..., scorer=answer_scorer("V_strict", model="openai/gpt-4o"))
     inspect score LOG --scorer nuggetjudge/answer_scorer -S measure=V_strict -S model=lexical
 
-What is not judged is `Score.unscored`: Inspect leaves it out of its metrics, and counts it.
+A failed judgement is `Score.unscored`: Inspect leaves it out of its metrics and counts it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from ...records.reading.problems import InputError, need
 from .judging import SampleJudge, sample_fields
 
 _inspect = need("inspect_ai.scorer", "inspect")
-_FAILED, _NOTHING = "grader_failed", "nothing_to_judge"  # the first is a word of Inspect's
+_FAILED, _NOTHING = "grader_failed", "nothing_to_judge"  # the first is a term of Inspect
 
 
 @_inspect.metric(scores="unreduced")  # type: ignore[untyped-decorator]
 def judgements() -> Callable[[Sequence[Any]], dict[str, float]]:
-    """How many judgements the scores of all epochs rest on, and how many are missing.
+    """The number of judgements behind the scores of all epochs, and of missing judgements.
 
-    Inspect shows a metric only samples that have a value; it counts those without one itself, as
-    `unscored_samples`.
+    Inspect gives a metric only samples with a value; it counts the others as `unscored_samples`.
     """
 
     def count(scores: Sequence[Any]) -> dict[str, float]:
@@ -52,17 +51,17 @@ def answer_scorer(
 ) -> Callable[[Any, Any], Awaitable[Any]]:
     """Score the answers of a task by one measure.
 
-    The answer is the completion; the question the input; contexts, nuggets and the rest are in
-    the metadata of a sample, where solvers may put what they retrieved, under the names that
-    `nuggetjudge.evaluate` knows. Each score has the value, the answer, what it lost as the
-    explanation, and in its metadata n, n_unjudged, low, high and reasons.
+    The answer is the completion and the question is the input. Contexts, nuggets and other fields
+    are in the metadata of a sample, under the names that `nuggetjudge.evaluate` knows; solvers can
+    put retrieved passages there. Each score has the value, the answer, an explanation of what the
+    answer lost, and n, n_unjudged, low, high and reasons in its metadata.
 
     Args:
         measure, program, model: see `SampleJudge`.
         fields: a part of a sample -> the field of the metadata that holds it.
-        settings: as of `nuggetjudge.run`: {"max_cost": 2.0}.
+        settings: settings of `nuggetjudge.run`, such as {"max_cost": 2.0}.
 
-    Raises: InputError for wrong settings, and an unknown measure; a sample that lacks something
+    Raises: InputError for invalid settings or an unknown measure; a sample without a needed field
         is an error of that sample.
     """
     judge = SampleJudge(measure, program, model=model, **(settings or {}))
@@ -90,16 +89,16 @@ def answer_scorer(
 def samples(
     log: str | Path | Any, *, epoch: int = 1, fields: Mapping[str, str] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Samples for `nuggetjudge.evaluate` of an Inspect log.
+    """Convert an Inspect log to samples for `nuggetjudge.evaluate`.
 
     Args:
         log: a file, .eval or .json, or an EvalLog that was read with its samples.
-        epoch: which answers, where each sample was answered several times.
-        fields: as of answer_scorer.
+        epoch: which answers to take if each sample was answered several times.
+        fields: see answer_scorer.
 
-    Raises: InputError for a file that is not a log, a log without such samples, or a field that one
-        does not have.
-    Warns: UserWarning of samples that failed in Inspect: nothing was answered, they are left out.
+    Raises: InputError for a file that is not a log, a log without samples of the epoch, or a
+        missing field.
+    Warns: UserWarning for samples that failed in Inspect: they have no answer and are left out.
     """
     read = _read(log) if isinstance(log, str | Path) else log
     named = fields or {}
@@ -121,11 +120,11 @@ def _read(path: str | Path) -> Any:
         return need("inspect_ai.log", "inspect").read_eval_log(str(path), resolve_attachments=True)
     except (OSError, ValueError, KeyError, BadZipFile) as error:
         what = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path}: is no log of Inspect ({what})") from None
+        raise InputError(f"{path}: is not an Inspect log ({what})") from None
 
 
 def _question(content: Any) -> str:
-    """The input of a sample: itself, or what its user said last."""
+    """The input of a sample, or the last message of its user."""
     if isinstance(content, str):
         return content
     texts = [message.text for message in content if message.role == "user"]

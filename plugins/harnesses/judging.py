@@ -1,4 +1,4 @@
-"""One answer at a time, as other tools ask: its value, what it lost in words, or why none."""
+"""Judges one answer at a time for other tools: its value, an explanation, or the error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...records.reading.problems import InputError, Problems, cell, did_you_mean
 
-CONTEXT = "context"  # what DSPy programs call them
+CONTEXT = "context"  # the names that DSPy programs use
 
 
 def sample_fields(
@@ -51,12 +51,12 @@ def sample_fields(
     """The fields of one sample, as `nuggetjudge.evaluate` takes them.
 
     Args:
-        given: what the system was given, and what is known of it; an answer in it is somebody
-            else's and never judged. answered: what the system made of it.
-        fields: a part of a sample -> the field of either that holds it, where it has another name.
-        where: names both, for messages.
+        given: the inputs of the system, and what is known about them; an answer in it is a
+            reference answer and is never judged. answered: the outputs of the system.
+        fields: a part of a sample -> the field that holds it, if it has another name.
+        where: the place for error messages.
 
-    Raises: InputError for a name in `fields` that neither has, or without an answer.
+    Raises: InputError for a name in `fields` that neither has, or if there is no answer.
     """
     without_answer = {name: value for name, value in given.items() if name not in ANSWER}
     rows = {**given, **answered}
@@ -72,7 +72,7 @@ def sample_fields(
     if not any(isinstance(parts.get(name), str) for name in ANSWER):
         there = ", ".join(map(str, answered)) or "none"
         names = ", ".join(ANSWER)
-        raise InputError(f"{where}: no answer ({names}), fields of what was answered: {there}")
+        raise InputError(f"{where}: no answer ({names}); the output has the fields {there}")
     if CONTEXT in parts and not any(name in parts for name in CONTEXTS):
         context = parts.pop(CONTEXT)
         parts["contexts"] = [context] if isinstance(context, str) else context
@@ -80,23 +80,23 @@ def sample_fields(
 
 
 _CARRIED = ("full", "yes", "support", "cited_ok", "uncited_supported")
-_PASSAGE = 200  # characters of a cited passage that are shown
+_PASSAGE = 200  # the most characters of a cited passage to show
 _HEADINGS = {
     "missed": "The answer does not state",
     "partly": "The answer states only in part",
-    "sentence": "Not carried by what they cite",
+    "sentence": "Not supported by their citations",
     "other": "Not supported",
-    "unjudged": "Not judged, which is no evidence about the answer",
+    "unjudged": "Not judged, which says nothing about the answer",
 }
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A score, and lines that say what the answer lost.
+    """A score and an explanation.
 
     Attributes:
-        feedback: the score and what it rests on; then, under headings, what the answer misses,
-            which sentences their citations do not carry, and what was not judged.
+        feedback: the score and its judgements; then, under headings, what the answer misses, which
+            sentences their citations do not support, and what was not judged.
     """
 
     score: QuestionScore
@@ -107,13 +107,13 @@ def explain(score: QuestionScore, view: AnswerView | None, eta: int) -> Explaine
     """A score in words.
 
     Args:
-        view: the answer with what was judged of it; None: nothing was.
-        eta: the rating from which a text answers a sub-question.
+        view: the answer with its judgements; None if there are none.
+        eta: the lowest rating at which a text answers a sub-question.
     """
     lines_by_heading: dict[str, dict[str, None]] = {heading: {} for heading in _HEADINGS}
     for each in view.judged if view is not None else ():
         for heading, line in _line(each, eta):
-            lines_by_heading[heading][line] = None  # once, though several programs say it
+            lines_by_heading[heading][line] = None  # once, even if several tasks say it
     lines = [str(score)]
     for heading, texts in lines_by_heading.items():
         if texts:
@@ -140,13 +140,13 @@ def _line(judged: Judged, eta: int) -> Iterator[tuple[str, str]]:
         yield ("sentence" if judged.sentence is not None else "other"), f"{text}{why}"
 
 
-GATHERED_S = 0.02  # a harness asks anew as soon as it has an answer: so they go together again
-MAX_SAMPLES = 256  # samples of a round: those that come later wait no longer than these take
+GATHERED_S = 0.02  # a harness asks again as soon as it has an answer: this keeps samples together
+MAX_SAMPLES = 256  # samples of a round, so that later samples do not wait too long
 
 
 @dataclass
 class _Job:
-    """A sample that somebody waits for; `run_id` distinguishes answers to one question."""
+    """A sample in the queue; `run_id` distinguishes answers to the same question."""
 
     sample: Sample
     with_feedback: bool
@@ -158,12 +158,11 @@ class Rounds:
     """A queue of samples, judged in rounds, one round after the other in a thread.
 
     Args:
-        measures: what a sample's values are of, by name the programs that give it; of an empty
-            list it is not known, and a dry run of the first round shows what
-            they give. programs: that are run.
-        model, settings: as of `nuggetjudge.run`.
+        measures: measure -> the tasks that give it; an empty list means unknown, and a dry run of
+            the first round finds out. programs: the tasks to run.
+        model, settings: as in `nuggetjudge.run`.
 
-    Raises: InputError for settings that are wrong.
+    Raises: InputError for invalid settings.
     """
 
     def __init__(
@@ -193,9 +192,9 @@ class Rounds:
         """Queue a sample.
 
         Args:
-            with_feedback: say in words what the answer lost.
+            with_feedback: also explain what the answer lost.
 
-        Returns: what it is worth in each measure, to come; the future raises what judging it did.
+        Returns: a future of the score in each measure; it raises the error of the judging.
         """
         job = _Job(sample, with_feedback)
         with self._lock:
@@ -204,7 +203,7 @@ class Rounds:
         return job.future
 
     def _next(self) -> None:
-        """Judge all that wait and go together; nothing if an earlier round took them."""
+        """Judge the waiting samples that fit together; none if an earlier round took them."""
         if not self._waiting:
             return
         time.sleep(GATHERED_S)
@@ -221,7 +220,7 @@ class Rounds:
             if len(jobs) == 1:
                 jobs[0].future.set_exception(error)
                 return
-            for job in jobs:  # so that only those hear of it whose samples are at fault
+            for job in jobs:  # so that the error reaches only the samples that caused it
                 self._settle([job])
         except BaseException as error:
             for job in jobs:
@@ -234,7 +233,7 @@ class Rounds:
                     job.future.set_result(one)
 
     def _judge(self, jobs: Sequence[_Job]) -> list[list[Explained] | InputError]:
-        """What each sample of a round is worth, judged as one evaluation in a folder of its own."""
+        """The scores of the samples of a round, judged as one evaluation in its own folder."""
         judge_set = self._open_judges()
         assert self._home is not None
         folder = Path(mkdtemp(dir=self._home))
@@ -274,7 +273,7 @@ class Rounds:
         return outcomes
 
     def _explain(self, row: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
-        """In words what the measure's own programs found; of one measure what all of them did."""
+        """Explain the findings of the measure's tasks; for a single measure, of all tasks."""
         if view is not None and len(self._measures) > 1 and (of := self._measures[row.measure]):
             view = replace(view, judged=tuple(each for each in view.judged if each.program in of))
         return explain(row, view, eta)
@@ -301,7 +300,7 @@ class Rounds:
         return InputError(f"measure {measure!r}: {of} gives {', '.join(there)}{hint}")
 
     def _open_judges(self) -> JudgeSet:
-        """The judges of all rounds, their cache and their budget; opened when first needed."""
+        """The judges of all rounds, with their cache and budget; opened on first use."""
         if self._judge_set is None:
             self._home = Path(mkdtemp(prefix="nuggetjudge-"))
             finalize(self, partial(shutil.rmtree, self._home, ignore_errors=True))
@@ -319,12 +318,12 @@ class Rounds:
 
 
 def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
-    """The jobs of the next round, and those that wait on.
+    """The jobs of the next round, and the jobs that keep waiting.
 
-    Answers to one question go together where they are judged by the same, as runs of their
-    own; where their contexts or nuggets differ, they are judged in different rounds, since a run
-    makes the nuggets of a question once. Samples with nuggets and samples without never go
-    together, and so for whatever else is there or made.
+    Answers to the same question go into one round, as separate runs, if they have the same contexts
+    and nuggets. Otherwise they go into different rounds, because a run creates the nuggets of a
+    question once. Samples with nuggets and samples without never share a round, and the same holds
+    for everything else that a run can read or create.
     """
     taken: list[_Job] = []
     left: deque[_Job] = deque()
@@ -344,27 +343,27 @@ def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
     return taken, left
 
 
-_NO_ANSWERS = ("relevance", "items")  # programs that judge no answers
+_NO_ANSWERS = ("relevance", "items")  # tasks that do not judge answers
 
 
 class SampleJudge:
-    """Judges single samples by one measure, or by several at once.
+    """Judges single samples by one measure, or by several measures together.
 
-    What is asked for while a round is judged makes up the next round, so that many calls at once,
-    from threads or tasks, cost as little as `nuggetjudge.evaluate` on all of them, and give what
-    it gives. One cache, one budget and one set of judges serve all rounds; a copy of the judge
-    is the judge itself.
+    Samples that arrive while a round is judged form the next round. So many concurrent calls, from
+    threads or asyncio tasks, cost as little as one `nuggetjudge.evaluate` of all samples, and give
+    the same result. All rounds share one cache, one budget and one set of judges. A copy of the
+    judge is the same judge.
 
     Args:
-        measure: the value to give, such as V_strict, support_precision, coverage or KPR; or
-            several, of which `score` and `explain` give the first.
-        program: which programs; None: those that give the measures.
+        measure: the measure, such as V_strict, support_precision, coverage or KPR; or several, of
+            which `score` and `explain` return the first.
+        program: the tasks to run; None: the tasks that give the measures.
         model: the judging model; see `nuggetjudge.run`.
-        settings: as of `nuggetjudge.run`; `max_cost`, `max_calls` and `max_tokens` are for all
-            samples together, `concurrency` is how many judgements are under way at once. Nothing
-            is kept but replies in the cache: there is no `out`.
+        settings: settings of `nuggetjudge.run`. `max_cost`, `max_calls` and `max_tokens` are for
+            all samples together; `concurrency` is the most judgements in flight. Only cached
+            replies are stored: there is no `out`.
 
-    Raises: InputError for settings that are wrong, and for a measure that no program gives.
+    Raises: InputError for invalid settings, or a measure that no task gives.
     """
 
     def __init__(
@@ -385,31 +384,31 @@ class SampleJudge:
         self._rounds = Rounds(giving, names, model, settings)
 
     def score(self, sample: Mapping[str, Any]) -> QuestionScore:
-        """What the sample is worth.
+        """Return the score of a sample.
 
         Args:
-            sample: fields as of `nuggetjudge.evaluate`.
+            sample: fields as in `nuggetjudge.evaluate`.
 
-        Raises: InputError for a sample that lacks something, and for a measure that its programs
-            do not give, before anything is asked; EndpointUnusable when no request can succeed.
+        Raises: InputError for a sample without a needed field, or a measure that its tasks do not
+            give, before any request; EndpointUnusable if no request can succeed.
         """
         return self._rounds.submit(make_sample(sample, 0), with_feedback=False).result()[0].score
 
     async def ascore(self, sample: Mapping[str, Any]) -> QuestionScore:
-        """As `score`; the loop it is awaited in goes on, and no thread waits."""
+        """Like `score`, for asyncio: blocks neither the event loop nor a thread."""
         waiting = self._rounds.submit(make_sample(sample, 0), with_feedback=False)
         return (await asyncio.wrap_future(waiting))[0].score
 
     def explain(self, sample: Mapping[str, Any]) -> Explained:
-        """As `score`, with what the answer misses and what does not carry it, in words."""
+        """Like `score`, with an explanation of what the answer misses or does not support."""
         return self.explain_each(sample)[0]
 
     def explain_each(self, sample: Mapping[str, Any]) -> list[Explained]:
-        """As `explain`, for all of `measures`; of each what is of its programs."""
+        """Like `explain`, for all measures; each explanation covers the tasks of its measure."""
         return self._rounds.submit(make_sample(sample, 0), with_feedback=True).result()
 
     async def aexplain(self, sample: Mapping[str, Any]) -> Explained:
-        """As `explain`; the loop it is awaited in goes on."""
+        """Like `explain`, for asyncio."""
         waiting = self._rounds.submit(make_sample(sample, 0), with_feedback=True)
         return (await asyncio.wrap_future(waiting))[0]
 
@@ -421,9 +420,9 @@ class SampleJudge:
 
 
 def _giving(measure: str, given: Sequence[str]) -> list[str]:
-    """The program that gives the measure, or those of `given` that do; []: it is not known.
+    """The task that gives the measure, or the tasks of `given` that do; [] if unknown.
 
-    Raises: InputError for a measure of none of them, or of other programs.
+    Raises: InputError for a measure that none of them gives.
     """
     known = [name for name in program_names() if name not in _NO_ANSWERS]
     shown = {one.name: one.shown for one in choose([*dict.fromkeys((*known, *given))])}
@@ -434,11 +433,11 @@ def _giving(measure: str, given: Sequence[str]) -> list[str]:
     if not given and giving:
         return giving[:1]
     wanted = [each for program in given or shown for each in shown[program]]
-    of = f"{', '.join(given)} gives" if given else "programs give"
+    of = f"{', '.join(given)} gives" if given else "tasks give"
     hint = f"; {measure} is of {giving[0]}" if giving else did_you_mean(measure, wanted)
     raise InputError(f"measure {measure!r}: {of} {', '.join(wanted)}{hint}")
 
 
 def _refuse(name: str) -> NoReturn:
-    why = "single samples are judged here, in this process"
-    raise InputError(f"{name}: {why}; nuggetjudge.evaluate judges all of them at once with it")
+    why = "single samples are judged in this process"
+    raise InputError(f"{name}: {why}; use nuggetjudge.evaluate for all samples together")

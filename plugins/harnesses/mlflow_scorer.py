@@ -1,4 +1,4 @@
-"""MLflow: measures of ours as a scorer of `mlflow.genai.evaluate`; its traces as samples."""
+"""MLflow: measures as a scorer of `mlflow.genai.evaluate`, and its traces as samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _Scorer: Any = need("mlflow.genai.scorers", "mlflow").Scorer
 _entities = need("mlflow.entities", "mlflow")
 _utils = need("mlflow.genai.utils.trace_utils", "mlflow")
-_EXPECTED = {  # what is made of a row's expectations, by the names that people have
+_EXPECTED = {  # parts of a sample -> the names that people use in a row's expectations
     "nuggets": ("nuggets", "expected_facts"),
     "key_points": ("key_points", "keypoints"),
     "questions": ("questions",),
@@ -26,23 +26,25 @@ _EXPECTED = {  # what is made of a row's expectations, by the names that people 
 
 
 class JudgeScorer(_Scorer):  # type: ignore[misc]
-    """Measures of nuggetjudge in `mlflow.genai.evaluate`, each as a Feedback of its name.
+    """Measures of nuggetjudge in `mlflow.genai.evaluate`, each as a Feedback with its name.
 
-    A Feedback has the value as a number, as `rationale` what it rests on and what the answer lost,
-    and as `metadata` n, n_unjudged, low and high. Where the judge failed it has an error and no
-    value, so that MLflow's means leave it out and count it as failed.
+    The value of a Feedback is a number. Its `rationale` explains the score, and its `metadata` has
+    n, n_unjudged, low and high. If judging fails, it has an error and no value, so MLflow leaves
+    it out of means and counts it as failed.
 
     Question and answer come from `inputs` and `outputs` (texts, mappings with the fields of
-    `nuggetjudge.evaluate`, or chat messages), contexts from there or from the trace's retriever
-    spans, nuggets from the expectations `nuggets` or `expected_facts`, key points of `key_points`.
+    `nuggetjudge.evaluate`, or chat messages). Contexts come from there or from the retriever spans
+    of the trace, nuggets from the expectations `nuggets` or `expected_facts`, key points from
+    `key_points`.
 
     Args:
-        measures: one or several, by one judge with one budget.
-        program, model, settings: as of `SampleJudge`.
-        name: of the scorer; by default its measures.
-        timeout: seconds for an answer; None: MLflow's own, 300; 0: no bound.
+        measures: one or more measures, given by one judge with one budget.
+        program, model, settings: see `SampleJudge`.
+        name: name of the scorer; by default its measures.
+        timeout: seconds for an answer; None: MLflow's default, 300; 0: no limit.
 
-    Raises: InputError for a row that lacks what a measure is made from: to MLflow an error of it.
+    Raises: InputError for a row without the inputs of a measure; MLflow shows it as an error of
+        the row.
 
     Example: mlflow.genai.evaluate(data=rows, scorers=[JudgeScorer("V_strict", model="lexical")])
     """
@@ -97,11 +99,11 @@ class JudgeScorer(_Scorer):  # type: ignore[misc]
 
 
 def samples(data: Any) -> Iterator[dict[str, Any]]:
-    """What `mlflow.genai.evaluate` takes as data, as samples of `nuggetjudge.evaluate`.
+    """Convert the data of `mlflow.genai.evaluate` to samples for `nuggetjudge.evaluate`.
 
     Args:
-        data: traces, rows of `inputs`, `outputs`, `expectations` and `trace`, a frame of such rows
-            as of `mlflow.search_traces`, or an EvaluationDataset.
+        data: traces, rows with `inputs`, `outputs`, `expectations` and `trace`, a frame of such
+            rows as from `mlflow.search_traces`, or an EvaluationDataset.
 
     Example: nj.evaluate(samples(mlflow.search_traces()), "support", model="openai/gpt-4.1")
     """

@@ -1,10 +1,10 @@
-"""Our judges as a metric of ragas: in `ragas.evaluate`, in experiments, and by itself.
+"""nuggetjudge as a ragas metric: in `ragas.evaluate`, in experiments, or alone.
 
     ragas.evaluate(dataset, metrics=[AnswerMetric("V_strict", model="openai/gpt-4o")])
     result = await AnswerMetric("KPR", model="openai/gpt-4o").ascore(**row)
 
-Rows of ragas are samples as they are: `nuggetjudge.evaluate(dataset.to_list(), ...)` reads them,
-and `samples` the files that its datasets write.
+`nuggetjudge.evaluate(dataset.to_list(), ...)` reads ragas rows directly, and `samples` reads the
+files that ragas datasets write.
 """
 
 from __future__ import annotations
@@ -28,22 +28,21 @@ _COLUMNS = ("user_input", "response", "retrieved_contexts:optional", "reference:
 
 
 class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
-    """What an answer is worth in one measure, in [0, 1]; nan where that was not judged.
+    """The score of an answer in one measure, in [0, 1]; nan if judging failed.
 
-    In `ragas.evaluate` nuggets and the like are made from the retrieved contexts, or come from
-    files (`nuggets="bank.jsonl"`), since its rows have no fields for them; `ascore` and `score`
-    take any field that `nuggetjudge.evaluate` knows.
+    In `ragas.evaluate`, nuggets and other reference items are created from the retrieved contexts
+    or come from files (`nuggets="bank.jsonl"`), because ragas rows have no fields for them.
+    `ascore` and `score` take any field that `nuggetjudge.evaluate` knows.
 
     Args:
         measure, program, model, settings: see `SampleJudge`.
-        name: of the column; None: the measure.
+        name: name of the column; None: the measure.
 
     Attributes:
-        judged: what each value rests on, in the order in which they came: n, n unjudged, bounds
-            and reasons of all that was asked of this metric.
+        judged: for each value, in order: n, n unjudged, bounds and reasons.
 
-    Warns, when asked: RuntimeWarning of an answer without a value, with the reason, since a row
-        of ragas has no place for it.
+    Warns, when called: RuntimeWarning with the reason for an answer without a value, because a
+        ragas row has no field for it.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
         self.judged: list[QuestionScore] = []
 
     def init(self, run_config: Any) -> None:
-        """Nothing: the judges have settings of their own."""
+        """Do nothing: the judges have their own settings."""
 
     async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:
         score = await self._judge.ascore(sample.to_dict())
@@ -72,19 +71,18 @@ class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
         return score.value
 
     async def ascore(self, **row: Any) -> Any:
-        """What experiments call.
+        """Return the result for ragas experiments.
 
         Args:
             row: the fields of a sample.
 
-        Returns: a ragas MetricResult: the value, nan where that was not judged; what it rests on
-            and what the answer lost as the reason; n, n_unjudged, low, high and reasons in
-            `traces["output"]`.
+        Returns: a ragas MetricResult: the value (nan if judging failed), an explanation as the
+            reason, and n, n_unjudged, low, high and reasons in `traces["output"]`.
         """
         return self._result(await self._judge.aexplain(row), row)
 
     def score(self, **row: Any) -> Any:
-        """As `ascore`."""
+        """Like `ascore`, without asyncio."""
         return self._result(self._judge.explain(row), row)
 
     def _result(self, explained: Any, row: Mapping[str, Any]) -> Any:
@@ -100,9 +98,9 @@ class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
 
 
 def samples(path: str | Path) -> Iterator[dict[str, Any]]:
-    """Samples for `nuggetjudge.evaluate` of a file that a ragas dataset wrote, JSONL or CSV.
+    """Read a file of a ragas dataset, JSONL or CSV, as samples for `nuggetjudge.evaluate`.
 
-    Raises: InputError with the line of what cannot be read, such as an invalid list.
+    Raises: InputError with the line of an unreadable value, such as an invalid list.
     """
     path = Path(path)
     if path.suffix == ".csv":
@@ -115,7 +113,7 @@ def samples(path: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows whose lists stand as Python writes them, which is how ragas does."""
+    """Rows whose lists are written as Python lists, as ragas writes them."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -137,5 +135,5 @@ def _list(text: str, where: str) -> list[Any]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
     if not isinstance(value, list):
-        raise InputError(f"{where} is no list, wanted one as ragas writes it, ['...', '...']")
+        raise InputError(f"{where} is not a list, wanted one as ragas writes it, ['...', '...']")
     return value

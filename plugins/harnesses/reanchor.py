@@ -1,4 +1,4 @@
-"""A judge as a DSPy program, so that `dspy.experimental.ReAnchor` can fit how it chooses labels."""
+"""A judge as a DSPy program, so that `dspy.experimental.ReAnchor` can fit its choice of labels."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class _Asked:
         raise TypeError("save the judge: program.make_judge().save_state(path)")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self  # the copies of an optimiser ask no item twice
+        return self  # so that the copies of an optimiser ask about each item once
 
     def _key(self, inputs: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(inputs.get(name, "") for name in (*self.judge.inputs, *self.judge.optional))

@@ -21,7 +21,7 @@ from ...records.reading.problems import InputError
 from .folder import Folder
 from .replies import Amount, Asked, Expected, Left, Spending
 
-_WORDS = {"calls": "calls", "tokens": "tokens", "cost": "dollars"}
+_NOUNS = {"calls": "call", "tokens": "token", "cost": ""}  # in the singular
 
 
 class OverBudget(Exception):
@@ -98,7 +98,7 @@ class SessionBudget:
         Raises: OverBudget if less is left.
         """
         if short := self.short(expected, left):
-            limits = ", ".join(f"{_figure(n, getattr(left, n))} {_WORDS[n]}" for n in short)
+            limits = ", ".join(_figure(name, getattr(left, name)) for name in short)
             options = " or ".join(f"run.max_{name}" for name in short)
             raise OverBudget(
                 f"not started: it would need about {amount_text(expected)}, and this session has "
@@ -116,7 +116,7 @@ class SessionBudget:
         """The limits with less left than expected; [] if no model is called."""
         return [
             name
-            for name in _WORDS
+            for name in _NOUNS
             if (there := getattr(left, name)) is not None
             and expected.calls
             and (getattr(expected, name) or 0) > there
@@ -124,8 +124,8 @@ class SessionBudget:
 
     def check_left(self, left: Left) -> None:
         """Raise OverBudget if nothing is left of a limit."""
-        if used := [name for name in _WORDS if getattr(left, name) == 0]:
-            limits = " and ".join(f"0 {_WORDS[name]}" for name in used)
+        if used := [name for name in _NOUNS if getattr(left, name) == 0]:
+            limits = " and ".join(_figure(name, 0) for name in used)
             options = " or ".join(f"run.max_{name}" for name in used)
             raise OverBudget(
                 f"not started: this session has {limits} left; ask the person who started the "
@@ -173,12 +173,15 @@ def amount_expected(estimates: Iterable[Estimate], free: Iterable[str]) -> Amoun
 
 def amount_text(amount: Amount) -> str:
     """Format calls, tokens and cost as text."""
-    cost = "an unknown cost" if amount.cost is None else f"${amount.cost:.4f}"
-    return f"{amount.calls:,} calls, {amount.tokens:,} tokens, {cost}"
+    cost = "an unknown cost" if amount.cost is None else _figure("cost", amount.cost)
+    return f"{_figure('calls', amount.calls)}, {_figure('tokens', amount.tokens)}, {cost}"
 
 
 def _figure(name: str, value: float) -> str:
-    return f"{value:.4f}" if name == "cost" else f"{value:,.0f}"
+    """An amount in words; dollars with the digits that small budgets need."""
+    if name == "cost":
+        return f"${value:.4f}"
+    return f"{value:,.0f} {_NOUNS[name]}{'' if round(value) == 1 else 's'}"
 
 
 def _less(expected: Amount, made: Part) -> dict[str, float]:
@@ -186,7 +189,7 @@ def _less(expected: Amount, made: Part) -> dict[str, float]:
     spent = get_amount(made)
     return {
         name: max(0, (getattr(expected, name) or 0) - (getattr(spent, name) or 0))
-        for name in _WORDS
+        for name in _NOUNS
     }
 
 

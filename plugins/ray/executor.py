@@ -1,7 +1,7 @@
-"""Judges a stage on a Ray cluster: workers ask; journal, order and budget stay with this process.
+"""Judges a stage on a Ray cluster: workers ask; this process keeps journal, order and budget.
 
-Ray's actors, not Ray Data: a run's items come lazily and its outcomes are journaled as they
-arrive, each worker gets a limit of what it may spend, and equal questions go to the same worker.
+It uses Ray actors, not Ray Data, because items come lazily, outcomes are journaled as they arrive,
+each worker has a spending limit, and equal questions go to the same worker.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from .worker import Report
 
 
-MAX_DEATHS = 3  # of one worker in a row, without an outcome between them
-REPLACE_S = 120.0  # until another worker takes over what a dead one was to judge
+MAX_DEATHS = 3  # deaths of one worker in a row, without an outcome between them
+REPLACE_S = 120.0  # until another worker takes over the items of a dead worker
 CLOSE_S = 5.0
 
 
 @dataclass
 class _Slot:
-    """The place of one worker; who dies is replaced in it."""
+    """The slot of one worker; a worker that dies is replaced."""
 
     number: int
     config: Config
@@ -47,9 +47,9 @@ class _Slot:
 
 
 class RayExecutor:
-    """See engine.Executor. Ray is started, or found, when the first item is to be judged.
+    """See engine.Executor. Ray is started, or joined, when the first item is judged.
 
-    Raises: InputError where Ray is not installed.
+    Raises: InputError if Ray is not installed.
     """
 
     def __init__(self, config: Config, judge_set: JudgeSet, budget: Budget) -> None:
@@ -83,10 +83,10 @@ class RayExecutor:
         return "Workers of Ray have it"
 
     async def aclose(self) -> None:
-        """Let workers put their replies away; end them, and Ray if it was started here."""
+        """Let workers store their replies; stop them, and Ray if it was started here."""
         import ray
 
-        # An actor that died, is still starting or takes too long has nothing to put away.
+        # An actor that died, is still starting or takes too long has nothing to store.
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 closing = (slot.handle.close.remote() for slot in self.slots)
@@ -98,10 +98,10 @@ class RayExecutor:
             ray.shutdown()
 
     def replace(self, slot: _Slot) -> None:
-        """Put a new worker in the place of one that died."""
+        """Replace a worker that died."""
         import ray
 
-        ray.kill(slot.handle)  # it may only be out of reach
+        ray.kill(slot.handle)  # it may only be unreachable
         self.leases.bury(slot.lease)
         slot.handle, slot.lease = worker(slot.config), self.leases.open()
 
@@ -112,11 +112,10 @@ class RayExecutor:
 
 
 class _StageOnRay:
-    """One stage: each worker is fed until nothing is left, or its part of the budget is spent.
+    """One stage: each worker gets items until none are left or its part of the budget is spent.
 
-    An item that a worker's part does not do for, or of which nobody knows what it takes, is asked
-    again when no other has anything under way, with all that is left; if that is not enough
-    either, the limit is reached.
+    An item that needs more than a worker's part, or an unknown amount, is asked again when no other
+    worker is busy, with the whole remaining budget. If that is not enough, the limit is reached.
     """
 
     def __init__(self, executor: RayExecutor, number: int, work: Work, deal: Deal) -> None:
@@ -139,7 +138,7 @@ class _StageOnRay:
 
     async def _open_and_feed(self, slot: _Slot) -> None:
         begun = asyncio.create_task(self._begin(slot))
-        others = asyncio.create_task(self._is_fed.wait())  # may come first where a cluster is full
+        others = asyncio.create_task(self._is_fed.wait())  # may come first if a cluster is full
         try:
             await asyncio.wait({begun, others}, return_when=asyncio.FIRST_COMPLETED)
             if not begun.done():
@@ -155,7 +154,7 @@ class _StageOnRay:
             self._is_fed.set()
 
     async def _begin(self, slot: _Slot) -> None:
-        """Have the worker take up the stage, or the next one in its place."""
+        """Let the worker, or its replacement, start the stage."""
         while True:
             try:
                 trusted = sorted(self._executor.judge_set.trusted)
@@ -174,7 +173,7 @@ class _StageOnRay:
         self._executor.replace(slot)
 
     async def _feed(self, slot: _Slot, *, is_alone: bool = False) -> None:
-        """Keep a worker busy, and what it finishes, until there is nothing to take for it."""
+        """Keep a worker busy, and store its outcomes, until there are no items for it."""
         share = 1.0 if is_alone else 1 / len(self._executor.slots)
         by_itself = is_alone or len(self._executor.slots) == 1
         under_way: dict[int, Pending] = {}
@@ -197,7 +196,7 @@ class _StageOnRay:
                 report: Report = await _result(answer)
             except _Died as error:
                 self._bury(slot, error)
-                try:  # in the same place: the next finds the replies that the cache has
+                try:  # in the same slot: the next worker finds the cached replies
                     await asyncio.wait_for(self._begin(slot), REPLACE_S)
                 except TimeoutError:
                     self._deal.give_back(slot.number, list(under_way.values()))
@@ -232,7 +231,7 @@ class _Died(Exception):
 
 
 async def _result(reference: Any) -> Any:
-    """What a worker returned. Raises: what it raised; _Died."""
+    """The result of a worker. Raises: its error; _Died."""
     from ray.exceptions import RayActorError, RayTaskError
 
     try:
@@ -243,13 +242,13 @@ async def _result(reference: Any) -> Any:
         raise _Died(" ".join(str(error).split())) from None
 
 
-OBJECT_STORE_BYTES = 100 * 2**20  # items and outcomes pass through it in small messages
+OBJECT_STORE_BYTES = 100 * 2**20  # for the small messages with items and outcomes
 
 
 def connect(run: RunSection) -> bool:
-    """Start Ray on this machine, or join a cluster; it draws nothing and reports to nobody.
+    """Start Ray on this machine, or join a cluster, without progress bars and telemetry.
 
-    Returns: False where this process had Ray already, and others use it.
+    Returns: False if Ray was already running in this process.
     Raises: InputError.
     """
     import ray
@@ -267,14 +266,14 @@ def connect(run: RunSection) -> bool:
         ray.init(run.address, **options)
     except Exception as error:  # a node that takes 30 s to start is no more than an Exception
         why = str(error).split("\n")[0]
-        raise InputError(f"run.address {run.address}: Ray cannot be reached ({why})") from None
+        raise InputError(f"run.address {run.address}: cannot reach Ray ({why})") from None
     return True
 
 
 def parts(config: Config) -> list[Config]:
-    """The config of each worker; concurrency and rates of all add up to what was asked for.
+    """The config of each worker; the concurrency and rates of all add up to the settings.
 
-    Raises: InputError if there is no room for one.
+    Raises: InputError if there is no room for a worker.
     """
     import ray
 
@@ -283,7 +282,7 @@ def parts(config: Config) -> list[Config]:
 
 
 def worker(config: Config) -> Any:
-    """A new worker with its part, as Ray's handle of it; it begins when there is room."""
+    """The Ray handle of a new worker with its part; it starts when there is room."""
     import ray
 
     from .worker import Worker
@@ -294,11 +293,11 @@ def worker(config: Config) -> Any:
 
 
 def _room(run: RunSection, resources: Mapping[str, float]) -> int:
-    """How many workers there will be."""
+    """The number of workers."""
     needs = {"CPU": 1.0, "GPU": run.worker_gpus}
     fits = [int(resources.get(kind, 0) // need) for kind, need in needs.items() if need]
     if run.workers is None and not fits:
-        raise InputError("run.workers: say how many, since they take neither CPU nor GPU")
+        raise InputError("run.workers: give a number, because workers take neither CPU nor GPU")
     may_grow = run.workers is not None and run.address != "local"
     if not may_grow and not all(fits):
         there = ", ".join(f"{resources.get(kind, 0):g} {kind}" for kind in needs)

@@ -1,4 +1,4 @@
-"""What is shared out among workers: items, and how much each worker may spend."""
+"""Shares items and spending limits among workers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LIMITS = ("max_calls", "max_tokens", "max_cost")
 
 @dataclass
 class Lease:
-    """One worker's part: what it has spent so far, and how far it may go, by limit.
+    """One worker's part: its spending so far, and its limits.
 
-    `counted` is that of Budget: what is claimed for requests on their way is in it.
+    `counted` is as in Budget: it includes claims for requests in flight.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -27,9 +27,9 @@ class Lease:
 
 
 class Allowance(NamedTuple):
-    """How far a worker's spending may go, by limit, and how large requests were elsewhere.
+    """A worker's spending limits, and how large requests were on other workers.
 
-    `is_alone`: no other worker has anything under way.
+    `is_alone`: no other worker is busy.
     """
 
     limits: Mapping[str, float]
@@ -38,10 +38,10 @@ class Allowance(NamedTuple):
 
 
 class Leases:
-    """Grants that together never pass the limits of a budget, whose usage is kept up to date.
+    """Grants that together never exceed the limits of a budget, whose usage is kept up to date.
 
     Attributes:
-        seen: how large requests were, with any worker.
+        seen: how large requests were on any worker.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -51,14 +51,14 @@ class Leases:
         self.seen = budget.seen
 
     def open(self) -> Lease:
-        """The lease of a new worker, which has spent nothing."""
+        """The lease of a new worker without spending."""
         self._leases.append(Lease())
         return self._leases[-1]
 
     def report(
         self, lease: Lease, usage: Usage, counted: dict[str, float], seen: Mapping[str, Seen]
     ) -> None:
-        """Note what a worker has spent, and seen, since it started."""
+        """Record the spending and request sizes of a worker since it started."""
         self._budget.learn(seen)
         total = self._budget.usage
         for name in (each.name for each in fields(Usage)):
@@ -67,9 +67,9 @@ class Leases:
         lease.usage, lease.counted = usage, counted
 
     def grant(self, lease: Lease, share: float) -> dict[str, float]:
-        """How far a worker may go, by limit: a share of what is left, as far as it is free.
+        """The limits of a worker: a share of the free remaining budget.
 
-        What was granted before stands: since its last report it may have gone up to there.
+        Earlier grants stay, because the worker may have used them since its last report.
         """
         for name, limit in self._limits.items():
             left = limit - sum(each.counted[name] for each in self._leases)
@@ -80,15 +80,15 @@ class Leases:
         return {name: lease.granted[name] for name in self._limits}
 
     def settle(self, lease: Lease) -> None:
-        """Take back what an idle worker has not spent."""
+        """Take back the unspent part of an idle worker."""
         lease.granted = dict(lease.counted)
 
     def bury(self, lease: Lease) -> None:
-        """Count as spent all that a worker was granted: nobody knows what it still sent."""
+        """Count the whole grant of a worker as spent, because it is unknown what it still sent."""
         lease.counted = dict(lease.granted)
 
     def refusal(self, outcome: Unjudged) -> Unjudged:
-        """The outcome of an item that not even all that is left would do for."""
+        """The outcome of an item that needs more than the whole remaining budget."""
         name = outcome.detail.split(" ", 1)[0]
         if name not in self._limits:
             return outcome
@@ -99,21 +99,21 @@ class Leases:
 
     @property
     def is_reached(self) -> bool:
-        """Whether a refusal was final."""
+        """Whether a refusal is final."""
         return bool(self._budget.reached)
 
 
-MAX_BOUND = 1000  # items that wait for one worker while others go on
+MAX_BOUND = 1000  # items that wait for one worker while others continue
 
 
 class Deal:
-    """Items for workers 0, 1, ..., lazily; those with equal payloads all go to the same one.
+    """Deals items to workers 0, 1, ..., lazily; items with equal payloads go to the same worker.
 
-    Such items are asked the same: one worker shares a call among them, or has its reply in the
-    cache. Holds an entry of about 100 bytes for each payload.
+    Such items ask the same question: the worker shares a call among them, or has the reply in its
+    cache. Memory: about 100 bytes for each payload.
 
     Attributes:
-        refused: by worker, items that its part of the budget did not do for; not dealt again.
+        refused: by worker, items that its part of the budget cannot pay; not dealt again.
     """
 
     def __init__(self, left: Iterator[Pending | None]) -> None:
@@ -126,20 +126,20 @@ class Deal:
         self._gone: set[int] = set()
 
     def look(self) -> bool:
-        """Whether it is known if there is anything to deal; call it again until it is."""
+        """Whether it is known if there are items to deal; call it again until it is."""
         if not self._free and (pending := self._next()) is not None:
             self._free.append(pending)
         return bool(self._free) or self._is_at_end
 
     @property
     def is_over(self) -> bool:
-        """Whether everything was dealt, and nothing was given back."""
+        """Whether all items were dealt and none was given back."""
         waiting = [self._free, *self._bound.values(), *self.refused.values()]
         return self._is_at_end and not any(waiting)
 
     @property
     def refused_any(self) -> bool:
-        """Whether there are refused items, for which others have to end first."""
+        """Whether there are refused items, which wait until other workers are idle."""
         return any(self.refused.values())
 
     def has_more(self, worker: int) -> bool:
@@ -162,7 +162,7 @@ class Deal:
         return taken
 
     def give_back(self, worker: int, items: list[Pending]) -> None:
-        """For others to take: these items and all that wait for a worker that is gone."""
+        """Give back these items and all items that wait for a dead worker."""
         self._gone.add(worker)
         self._free.extend(items)
         self._free.extend(self._bound.pop(worker, ()))
@@ -181,7 +181,7 @@ class Deal:
             return None
 
     def _owner(self, pending: Pending, worker: int) -> int:
-        """Who was given this payload; `worker` if nobody was, or who was is gone."""
+        """The worker that got this payload; `worker` if none did or that worker is dead."""
         payload = Item({}, pending.item.payload).digest()
         owner = self._worker_of.get(payload)
         if owner is None or owner in self._gone:

@@ -1,4 +1,4 @@
-"""What runs in a Ray worker: an event loop, judges and their backends, and a pool of judgements."""
+"""A Ray worker: an event loop, judges and their backends, and a pool of judgements."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ...programs.engine.stage import Ask, Item, judge_item
 from ...records.judgements import Outcome
 from .sharing import Allowance
 
-LONGEST_S = 0.05  # for which a finished judgement waits for others, so that few messages carry many
+LONGEST_S = 0.05  # seconds that a finished judgement waits for others, to send few large messages
 
 
 class Report(NamedTuple):
-    """What a worker has finished since the last one, and has spent and seen since it started."""
+    """The finished judgements since the last report, and the spending since the start."""
 
     finished: list[tuple[int, Outcome]]
     usage: Usage
@@ -34,11 +34,11 @@ class Report(NamedTuple):
 
 
 class Worker:
-    """Judges the items of one stage after another; made and called by RayExecutor.
+    """Judges the items of one stage after another; created and called by RayExecutor.
 
     Args:
-        config: with this worker's share of the concurrency and rates.
-        folder: working directory of the driver, which relative paths are meant from.
+        config: the config, with this worker's share of the concurrency and rates.
+        folder: working directory of the driver, the base of relative paths.
     """
 
     def __init__(self, config: Config, folder: Path) -> None:
@@ -59,10 +59,10 @@ class Worker:
     async def begin(
         self, number: int, ask: bytes, trusted: Sequence[str] = (), *, acts: bool = False
     ) -> None:
-        """Take up a stage; the first is number 1.
+        """Start a stage; the first is number 1.
 
         Args:
-            trusted: entries of `models:` that gave a judgement, here or elsewhere.
+            trusted: entries of `models:` that gave a judgement, on any worker.
             acts: see Stage.
 
         Raises: InputError, EndpointUnusable.
@@ -81,12 +81,12 @@ class Worker:
     async def exchange(
         self, stage: int, new: Sequence[tuple[int, Item]], allowance: Allowance
     ) -> Report:
-        """Take new items, and wait until some of those under way are finished.
+        """Take new items, and wait until some items are finished.
 
         Args:
-            stage: number of the stage that they are of, which has begun.
-            new: with their positions in the stage's order.
-        Raises: EndpointUnusable, InputError; any error of an item but a JudgeError.
+            stage: number of their stage, which has started.
+            new: items with their positions in the stage's order.
+        Raises: EndpointUnusable, InputError; any error of an item except a JudgeError.
         """
         if stage != self._number:
             raise RuntimeError(f"items of stage {stage} while it is {self._number}")
@@ -110,7 +110,7 @@ class Worker:
         return Report(finished, copy(budget.usage), budget.count_by_limit(), budget.seen)
 
     async def close(self) -> None:
-        """Cancel what is under way, put replies away and let go of connections."""
+        """Cancel running judgements, store replies and close connections."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -144,9 +144,9 @@ class Worker:
 
 
 def pack(ask: Ask, judge_set: JudgeSet) -> bytes:
-    """What `unpacked` makes a function of that asks the judges of another judge_set.
+    """Bytes from which `unpacked` makes a function that asks the judges of another judge_set.
 
-    Bytes for a process of the same run, which code can be in: they are never kept.
+    They are for a process of the same run. They can contain code, so they are never stored.
     """
     from ray.cloudpickle import CloudPickler
 
@@ -160,7 +160,7 @@ def pack(ask: Ask, judge_set: JudgeSet) -> bytes:
 
 
 def unpack(ask: bytes, judge_set: JudgeSet) -> Ask:
-    """The function, asking the judges of this judge_set."""
+    """The function that asks the judges of this judge_set."""
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, name: Any) -> Any:

@@ -17,7 +17,7 @@ from ...programs.scoring.result import Result
 from ...records.reading.problems import InputError
 from .source import Source
 
-SAME, CHANGED, GONE = "the same", "changed", "not there"
+SAME, CHANGED, GONE = "unchanged", "changed", "missing"
 
 
 def input_states(result: Result) -> list[tuple[str, str, str]]:

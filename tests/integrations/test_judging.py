@@ -112,7 +112,7 @@ def test_a_failed_judgement_is_no_0_and_of_its_own_sample_alone(refusing):
 
 def test_a_measure_that_is_not_given_is_told_before_anything_is_asked(model_server):
     entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url}
-    with pytest.raises(InputError, match=r"programs give V_strict, .*did you mean V_strict\?"):
+    with pytest.raises(InputError, match=r"tasks give V_strict, .*did you mean V_strict\?"):
         SampleJudge("V_strcit", model=entry)
     with pytest.raises(InputError, match=r"support gives .*V_strict is of nuggets"):
         SampleJudge("V_strict", "support", model=entry)
@@ -173,7 +173,7 @@ def test_what_an_answer_lost_is_said(refusing):
     assert explanation.score.value == 0.5
     assert explanation.feedback.splitlines() == [
         "V_strict 0.500 (n 2)", "The answer does not state:", "- iron is old (vital)",
-        "Not carried by what they cite:", "- Iron rusts.: none support in “Cables carry load.”",
+        "Not supported by their citations:", "- Iron rusts.: none support in “Cables carry load.”",
         "- Cables sing.: cites nothing",
     ]  # fmt: skip
     lost = SampleJudge("V_strict", model=refusing, cache=False).explain(

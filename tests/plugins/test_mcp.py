@@ -190,7 +190,7 @@ def test_what_calls_under_way_are_expected_to_take_is_not_promised_again():
     with budget.part(large, run_sync(left())) as part:
         now = run_sync(left())
         assert (now.calls, now.tokens, now.cost) == (4, None, pytest.approx(0.4))
-        refused = r"about 6 calls, 600 tokens, \$0.6000, and .* has 4 calls, 0.4000 dollars left"
+        refused = r"about 6 calls, 600 tokens, \$0.6000, and .* has 4 calls, \$0.4000 left"
         with pytest.raises(OverBudget, match=refused), budget.part(large, now):
             pass
         part.reserve(Need(part.kind("support", None), 100))

@@ -1,1 +1,1 @@
-"""`judge annotate` and what belongs to it; `cli/app.py` alone imports it."""
+"""`judge annotate` and `judge next`; only `cli/app.py` imports it."""

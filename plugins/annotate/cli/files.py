@@ -1,4 +1,4 @@
-"""`judge annotate export` and `import`: write labels for other commands, read labels of others."""
+"""`judge annotate export` and `import`: write labels for other commands, add label files."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def take_in(
     condition: Conditions | None = None,
     table: TableLayout,
 ) -> None:
-    """Add label files of others to a folder of labels, to compare and adjudicate them.
+    """Add label files from elsewhere to a folder of labels, to compare and adjudicate them.
 
     Example: judge annotate import theirs.csv --dir labels
 
     Args:
-        files: Label files of others.
+        files: Label files.
         folder: Folder with the labels.
         condition: Condition of all these labels; default: the one in the files.
     """

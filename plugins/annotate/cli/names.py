@@ -11,7 +11,7 @@ Conditions = Literal["from-scratch", "post-edit"]
 
 
 def get_condition(condition: Conditions | None) -> Literal["from_scratch", "post_edit"] | None:
-    """The condition as it is written in events."""
+    """The condition as events store it."""
     if condition is None:
         return None
     return "post_edit" if condition == "post-edit" else "from_scratch"

@@ -38,7 +38,7 @@ def next(
     Args:
         results: Results folders or label files, one for each judge.
         n: Items to label; default: 100; with --kept all items without a label.
-        labels: Labels that people gave already; their items are left out.
+        labels: Existing labels from people; their items are left out.
         random_share: Share of the items drawn at random, which corrected scores need.
         kept: Take the items that a cascade left without a label, and this many labelled items.
 
@@ -62,13 +62,13 @@ def next(
         sheet = make_people_sheet(folders[0], problems, kind=kind, n=n, n_kept=kept)
     write_sheet(out, sheet.rows, problems)
     lines = [f"{count:>8,}  {name}" for name, count in sheet.n_by.items()]
-    left = f"of {sheet.n_cells:,} items, {sheet.n_labelled:,} of which are labelled already"
+    left = f"of {sheet.n_cells:,} items; {sheet.n_labelled:,} already have a label"
     lines += [
         f"{len(sheet.rows):>8,}  {left}",
         f"Labels of {sheet.kind}: {', '.join(map(cell, sheet.scale))}. Written: {out}",
     ]
     if kind is None and (others := _other_kinds(results[0], sheet.kind)):
-        lines.append(f"Also judged there: {', '.join(others)} (--kind).")
+        lines.append(f"Other judgements of the results: {', '.join(others)} (--kind).")
     write_text("\n".join(lines) + "\n")
     list_problems(problems)
 

@@ -53,14 +53,14 @@ def serve(
         annotator (NAME,NAME): Who labels; default: you.
         adjudicator (NAME,NAME): Who decides where annotators differ. They see no names.
         against_judge: Also adjudicate items where the judge differs from people.
-        condition: from-scratch hides the judge's label; post-edit shows it.
-        queue: random, or next: part of the items are chosen because their labels help most.
+        condition: from-scratch hides the judge's labels; post-edit shows them.
+        queue: random; or next: choose part of the items because their labels help most.
         n: Items for each annotator; default: all.
         random_share: With --queue next: share of the items drawn at random.
         overlap: Share of the items that every annotator gets.
         spans (required|LABEL,LABEL): Labels for which annotators must mark the supporting words.
         guidelines: Plain text for annotators; default: guidelines that come with nuggetjudge.
-        half_width: The coordinator sees how many labels a score with +- this interval needs.
+        half_width: Show the coordinator how many labels an interval of +- this needs.
         port: Port of the server; 0: any free port.
         no_open: Do not open a browser.
     """

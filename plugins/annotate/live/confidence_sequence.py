@@ -1,14 +1,14 @@
-"""A confidence sequence: an interval of a corrected score that holds at every look, at once.
+"""A confidence sequence: an interval of a corrected score that is valid at any time.
 
-An interval for a fixed sample holds in 95% of samples if one looks at it once. Who looks after
-each label, and stops when they like what they see, is misled far more often. A confidence sequence
-is an interval for each number of labels such that in 95% of streams of labels *none* of them ever
-leaves the score out. One may look at any time, stop at any time, and go on after that.
+A fixed-sample interval covers the score in 95% of samples if you look once. If you look after each
+label and stop when you like the result, it fails far more often. A confidence sequence is an
+interval for each number of labels, and in 95% of streams of labels *all* of these intervals cover
+the score. You may look at any time, stop at any time, and continue later.
 
 It is about **these** items: the score that people would give if they labelled all of them. Topics
-are strata, and all that is left to chance is the order in which the items of each topic are
-labelled; so items of a topic may depend on each other as they like, and errors be as skewed as
-they like. It says nothing of other topics.
+are strata, and the only random part is the order in which the items of each topic are labelled. So
+items of a topic may depend on each other in any way, and errors may be skewed in any way. It says
+nothing about other topics.
 
 **Derivation.** Let G_t be what topic t adds to the score, the sum of w h over its N_t items. The
 k-th of them to be labelled is, given all that came before, equally likely any of the others. So
@@ -34,8 +34,8 @@ equally many labels, the score is at least B / C. Else, for any s >= 0, it is at
 where the least and the most take unlabelled items at 0 and 1; the best s may be taken, as this
 holds for all at once. The upper bound is 1 minus the lower one of 1 - h. Bounds never move back.
 
-So topics may be taken in any order, also one that depends on what was seen, but should take turns:
-a topic without a label adds as much width as it weighs.
+So topics may come in any order, also one that depends on earlier labels. They should take turns,
+because a topic without a label adds its whole weight to the width.
 
 Sources: Waudby-Smith and Ramdas, arXiv:2010.09686 (empirical Bernstein, betting, sampling without
 replacement); Waudby-Smith, Stark and Ramdas, arXiv:2107.11323 (the same in audits); Howard,
@@ -59,9 +59,9 @@ from ....metrics.inference import LEVEL
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Labels' worth of a judge that is right, before any label was seen.
+# The prior, in labels: before any label, the judge counts as right.
 _PRIOR_LABELS = 4.0
-# Labels' worth of all strata in the line of each.
+# The weight of all strata in the line of each stratum, in labels.
 _LIKE_ALL = 10.0
 # The largest a is this over the largest b; neighbours in the mixture differ by the second.
 _NEAREST, _RATIO = 0.9, 2.0
@@ -69,21 +69,21 @@ _NEAREST, _RATIO = 0.9, 2.0
 
 @dataclass(frozen=True)
 class Order:
-    """Items by strata, and those of them that were labelled, in the order in which they were.
+    """Items by stratum, and the labelled items in the order of their labels.
 
-    Raises: ValueError if an item comes twice or a number is out of range.
+    Raises: ValueError if an item occurs twice or an index is out of range.
     """
 
-    strata: Ints  # (n,) from 0, as a rule the topic; all items that could have been labelled
-    labelled: Ints  # (m,) numbers of items, the first labelled first
+    strata: Ints  # (n,) 0-based stratum, usually the topic, of all items that could get a label
+    labelled: Ints  # (m,) indices of items, in the order of their labels
 
     def __post_init__(self) -> None:
         n = len(self.strata)
         bad = (self.labelled < 0) | (self.labelled >= n)
         if bad.any():
-            raise ValueError(f"labelled[{int(np.argmax(bad))}] is no item, wanted 0 to {n - 1}")
+            raise ValueError(f"labelled[{int(np.argmax(bad))}] is not an item, wanted 0 to {n - 1}")
         if len(np.unique(self.labelled)) < len(self.labelled):
-            raise ValueError("an item was labelled twice, wanted its first place in the order")
+            raise ValueError("an item was labelled twice, wanted only its first label")
 
     @cached_property
     def of(self) -> Ints:
@@ -93,12 +93,12 @@ class Order:
 
     @cached_property
     def n_strata(self) -> int:
-        """How many strata there are."""
+        """The number of strata."""
         return int(self.strata.max(initial=-1)) + 1
 
     @cached_property
     def left(self) -> Ints:
-        """(m,) items of its stratum that had no label before it, itself included."""
+        """(m,) the number of items of the stratum without a label before this one, with itself."""
         before = self.before(np.ones(len(self.labelled)))
         return self.sizes[self.of] - before.astype(np.int64)
 
@@ -133,9 +133,9 @@ class Order:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What earlier labels say that an item earns: lam f + delta, f being the judge's gain.
+    """The prediction of an item from earlier labels: lam f + delta, where f is the judge's gain.
 
-    Both (m,) are made for each label of those before it alone; 0 <= delta <= lam + delta <= 1.
+    Both (m,) use only the labels before each label; 0 <= delta <= lam + delta <= 1.
     """
 
     lam: Floats
@@ -143,14 +143,14 @@ class Predictions:
 
     @property
     def of_loss(self) -> Predictions:
-        """Of 1 - h by 1 - f."""
+        """The prediction of 1 - h from 1 - f."""
         return Predictions(self.lam, 1 - self.lam - self.delta)
 
 
 def predictions(order: Order, judged: Floats, human: Floats) -> Predictions:
-    """The line through a stratum's earlier labels, and a few that are like those of all strata.
+    """The line through a stratum's earlier labels and a few pseudo-labels of all strata.
 
-    Before there are any, those of all are a few of a judge that is right.
+    Before any label, the pseudo-labels are those of a judge that is right.
 
     Args:
         judged, human: (m,) gains in [0, 1] in the order of the labels; of people nan = unknown.
@@ -171,13 +171,13 @@ def predictions(order: Order, judged: Floats, human: Floats) -> Predictions:
 
 
 def _past(x: Floats, prior: float) -> Floats:
-    """(m,) the sum of what was before each, and of a prior."""
+    """(m,) the sum over earlier labels and a prior."""
     return prior + np.concatenate([[0.0], np.cumsum(x)[:-1]])
 
 
 @dataclass(frozen=True)
 class ConfidenceSequence:
-    """Bounds after each look's number of labels: together they hold as often as `level` says."""
+    """Bounds at each look; all bounds hold together with probability `level`."""
 
     looks: Ints  # (n_looks,) numbers of labels
     low: Floats  # (n_looks,) never falls

@@ -1,4 +1,4 @@
-"""What the labels say so far: all that the coordinator sees of them, made of journals alone."""
+"""The figures that the coordinator sees, computed from journals only."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _RESAMPLES = 400  # of topics: the page shows two digits
 def figures(
     judged: Judged | None, states: Mapping[str, State], settings: LiveSettings
 ) -> dict[str, Any]:
-    """What the labels say, ready for JSON.
+    """The figures, ready for JSON.
 
     Args:
-        judged: what was judged; None: nothing that scores are made of.
-        states: by annotator.
+        judged: the judged items; None for a kind without scores.
+        states: the state of each annotator.
     """
     human = random_labels(states, settings.kind, settings.condition)
     measures, reason = [], None
     if judged is None:
-        reason = f"of {settings.kind} no score is made"
+        reason = f"labels of {settings.kind} do not give a score"
     elif not human.labels:
-        reason = "no item that was drawn at random has a label yet"
+        reason = "no randomly drawn item has a label yet"
     else:
         scores = live_scores(
             judged, human.labels, half_width=settings.half_width, level=settings.level
@@ -60,7 +60,7 @@ def figures(
 
 
 def _agreement(judged: Judged, human: RandomLabels, level: float) -> dict[str, Any]:
-    """The judge's kappa with people, and that of people with each other: the ceiling."""
+    """The judge's kappa with people, and people's kappa with each other: the ceiling."""
     items = judged.items
     is_graded = judged.is_ordered and len(items.scale) > 2
     weights = "quadratic" if is_graded else "unweighted"
@@ -73,7 +73,7 @@ def _agreement(judged: Judged, human: RandomLabels, level: float) -> dict[str, A
     judge = [items.labels[judged.index[cell]] for cell in cells]
     shared = [cell for cell in cells if sum(cell in own for own in human.by_person.values()) > 1]
     own = [[labels.get(cell) for cell in shared] for labels in human.by_person.values()]
-    pairs = list(combinations(own, 2))  # those without an item in common have no kappa
+    pairs = list(combinations(own, 2))  # people without a shared item have no kappa
     at = items.key_names.index("topic_id")
 
     def kappa(
@@ -96,7 +96,7 @@ def _agreement(judged: Judged, human: RandomLabels, level: float) -> dict[str, A
 def _anchoring(
     judged: Judged | None, states: Mapping[str, State], settings: LiveSettings
 ) -> dict[str, Any] | None:
-    """What people made of labels that stood beside; None where none did."""
+    """How people handled shown labels; None if no label was shown."""
     if settings.condition != "post_edit":
         return None
     labels = [
@@ -111,7 +111,7 @@ def _anchoring(
 
 
 def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
-    """How far somebody is, and how fast: all their labels count, those of both conditions."""
+    """The progress and speed of a person, over their labels of both conditions."""
     labels = [label for label in state.labels() if label.kind == kind]
     timed = [label.active_ms for label in labels if label.active_ms]
     labelled = {label.cell for label in labels}
@@ -132,6 +132,6 @@ def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
 
 
 def _cost(people: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a label takes, of all people together."""
+    """The time per label of all people together."""
     n, ms = (sum(one[name] for one in people) for name in ("n_timed", "active_ms"))
     return {"seconds_per_label": ms / n / 1_000 if n else None, "hours": ms / 3_600_000}

@@ -1,4 +1,4 @@
-"""What was judged, read once: the items of all scores, and what the judge made of them."""
+"""The judged items behind all scores, with the judge's labels; read once."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Judged:
     """The judged items of one kind.
 
     Attributes:
-        means: (run, measure) -> the plain score, where the program has it.
-        is_ordered: the scale has an order.
+        means: (run, measure) -> the score without correction, if the task has it.
+        is_ordered: whether the scale has an order.
     """
 
     items: JudgedItems = field(repr=False)
@@ -55,7 +55,7 @@ class Judged:
 
     @cached_property
     def drawable(self) -> Ints:
-        """Places of the items that people can be given."""
+        """Indices of the items that people can get."""
         return np.flatnonzero(self.is_judged)
 
     @cached_property
@@ -66,23 +66,23 @@ class Judged:
 
     @cached_property
     def drawable_index(self) -> Ints:
-        """(n_items,) index among those that people can be given; -1: not there."""
+        """(n_items,) index among the items that people can get; -1: none."""
         index = np.full(len(self.items.cells), -1, dtype=np.int64)
         index[self.drawable] = np.arange(len(self.drawable))
         return index
 
     @cached_property
     def gains(self) -> dict[str, Floats]:
-        """Measure -> (n_drawable,) what the judge says that items earn, in [0, 1]."""
+        """Measure -> (n_drawable,) the judge's scores of items, in [0, 1]."""
         return {
             measure.name: measure.get_gains(self.items)[self.drawable]
             for measure in self.items.measures
         }
 
     def weights(self, measure: Measure, run: str) -> Floats:
-        """(n_drawable,) of each item in a run's score, or in the mean of all runs.
+        """(n_drawable,) weights of items in a run's score, or in the mean of all runs.
 
-        What the judge failed to judge stands at the mean of its run.
+        A failed judgement counts as the mean of its run.
         """
         n_runs = len(self.runs)
         whole = np.bincount(self.run_at, measure.weights, n_runs)
@@ -96,12 +96,12 @@ class Judged:
 
 
 def read_judged(results: Path, kind: Kind, problems: Problems) -> Judged | None:
-    """What was judged; None of `bank` and `verify`, which no score is made of.
+    """Read the judged items; None for `bank` and `verify`, which have no scores.
 
     Args:
-        results: folder, or file of judgements.
+        results: a results folder or a file of judgements.
 
-    Raises: InputError if there are no such judgements, or they are broken.
+    Raises: InputError if there are no such judgements, or they are invalid.
     """
     if kind in ("bank", "verify"):
         return None

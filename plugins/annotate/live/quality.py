@@ -1,4 +1,4 @@
-"""How people label: whether they would say it again, what showing a label does, and how fast."""
+"""How people label: self-agreement, the influence of shown labels, and speed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from ....records.kinds import Cell
 from ..store.events import Label
 
 LEVEL = 0.95
-_AT_EACH_END = 4  # of a person's labels: this part of them says how fast they began and are now
+_AT_EACH_END = 4  # the first and last part of a person's labels, to compare their speed
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many of n; `value` is their share, None of nothing.
+    """A share of n; `value` is None if n is 0.
 
-    `low` and `high`: Clopper and Pearson's interval (1934) at 95%, as of items that were drawn
-    each by itself.
+    `low` and `high`: the 95% interval of Clopper and Pearson (1934), for independent items.
     """
 
     n_of: int
@@ -30,19 +29,19 @@ class Share:
     high: float | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """The data for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class SelfAgreement:
-    """What people say of an item when they are asked again.
+    """The agreement of people with their own earlier labels.
 
     Attributes:
-        equal: share of pairs with one label both times.
-        kappa: Cohen's, by its weights; only `unweighted` suits labels without an order. None: the
-            scale is not known.
-        n_cannot_tell: pairs of which one, not both, says "cannot tell"; they are in no share.
+        equal: share of pairs with the same label both times.
+        kappa: Cohen's kappa by weights; only `unweighted` suits labels without an order. None: the
+            scale is unknown.
+        n_cannot_tell: pairs in which exactly one label is "cannot tell"; they are in no share.
     """
 
     equal: Share
@@ -52,15 +51,15 @@ class SelfAgreement:
 
 @dataclass(frozen=True)
 class Anchoring:
-    """How far people follow the label that stands beside an item.
+    """How much people follow the label shown next to an item.
 
     Attributes:
-        kept_controls: share of controls, whose shown label the judge did not give, that kept it.
-        kept: share of the judge's labels that were kept where they were shown.
-        equal_unseen: share of labels equal to the judge's where none was shown; None: the judge's
-            labels were not given. What `kept` is above it is what showing did, if the items are
-            alike.
-        n_cannot_tell: labels beside a shown one that say so; they are in no share.
+        kept_controls: share of controls that kept the shown label, which the judge did not give.
+        kept: share of shown judge's labels that people kept.
+        equal_unseen: share of labels equal to the judge's when no label was shown; None: the
+            judge's labels are not given. If the items are alike, the difference to `kept` is the
+            influence of showing labels.
+        n_cannot_tell: answers "cannot tell" to a shown label; they are in no share.
     """
 
     kept_controls: Share
@@ -71,12 +70,12 @@ class Anchoring:
 
 @dataclass(frozen=True)
 class Speed:
-    """How long people take, by the time that they were at it.
+    """How fast people label, in active time.
 
     Attributes:
-        n: labels that have a time, "cannot tell" included, repeats and controls too.
-        seconds: of all. median_seconds: of one. per_hour: labels in an hour at it.
-        first_median, last_median: of the first and the last quarter of the labels; None below 8.
+        n: labels with a time, with "cannot tell", repeats and controls.
+        seconds: seconds of all. median_seconds: median of one. per_hour: labels per active hour.
+        first_median, last_median: medians of the first and last quarter; None below 8 labels.
     """
 
     n: int
@@ -88,7 +87,7 @@ class Speed:
 
 
 def share(n_of: int, n: int) -> Share:
-    """How many of n, with an interval.
+    """A share of n, with its interval.
 
     >>> found = share(8, 10)
     >>> found.value, round(found.low, 4), round(found.high, 4)
@@ -109,14 +108,14 @@ def share(n_of: int, n: int) -> Share:
 def self_agreement(
     people: Iterable[Iterable[Label]], scale: Sequence[str] | None = None
 ) -> SelfAgreement:
-    """The labels of repeats against the first ones of the same person.
+    """Compare the labels of repeats with the first labels of the same person.
 
-    Of post-edited items the judge's label was shown both times, which makes people agree.
+    For post-edited items, the judge's label was shown both times, which raises agreement.
 
     Args:
-        people: the labels of each that hold. Controls, and pairs under two conditions, are no
-            pairs.
-        scale: worst to best, for kappa.
+        people: the current labels of each person. Controls, and pairs of two conditions, do not
+            count.
+        scale: labels from worst to best, for kappa.
     """
     pairs = [pair for labels in people for pair in pair_repeats(labels)]
     labelled = [(one, other) for one, other in pairs if one is not None and other is not None]
@@ -129,7 +128,7 @@ def self_agreement(
 
 
 def pair_repeats(labels: Iterable[Label]) -> list[tuple[str | None, str | None]]:
-    """The first label of each item that a person was asked again, with each later one."""
+    """Pairs of the first label of each repeated item and each later label."""
     own = [label for label in labels if not label.is_control]
     first = {(one.kind, one.cell): one for one in own if not one.repeat}
     pairs = []
@@ -143,11 +142,11 @@ def pair_repeats(labels: Iterable[Label]) -> list[tuple[str | None, str | None]]
 def anchoring(
     labels: Iterable[Label], judged: Callable[[Cell], str | None] | None = None
 ) -> Anchoring:
-    """What people made of the labels that they were shown.
+    """How people handled the labels that they were shown.
 
     Args:
-        labels: of one person or several, of one kind, those that hold; repeats are left out.
-        judged: the judge's label of a cell.
+        labels: current labels of one kind, of one or more people; repeats are left out.
+        judged: the judge's label of each cell.
     """
     controls: list[bool] = []  # whether the shown label was kept
     plain: list[bool] = []
@@ -172,9 +171,9 @@ def anchoring(
 
 
 def speed(labels: Iterable[Label]) -> Speed:
-    """How long a person took, of the labels that hold, in the order in which they were given.
+    """The speed of a person, over their current labels, in the order in which they gave them.
 
-    Labels without a time, as imported ones may be, are left out.
+    Labels without a time, such as imported labels, are left out.
     """
     timed = sorted((one for one in labels if one.active_ms > 0), key=lambda one: one.seq)
     seconds = [one.active_ms / 1000 for one in timed]

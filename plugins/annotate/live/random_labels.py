@@ -1,4 +1,4 @@
-"""The labels that people gave to a random draw of items, in the order in which they came."""
+"""The labels that people gave to a random draw of items, in order of arrival."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class RandomLabels:
-    """Labels of items that were drawn at random.
+    """Labels of randomly drawn items.
 
     Attributes:
-        labels: in the order in which the items were first labelled or skipped; None: they cannot
-            tell, or it was skipped and has no label yet. Of several labels it is the verdict's, or
-            what most gave, and of equally many the first given: an item on which people differ
-            is harder than others, and without it the draw would not be random.
-        by_person: annotator -> their own labels of these items.
-        n_other: labels that were chosen otherwise, and say nothing of a score.
+        labels: in the order in which the items were first labelled or skipped; None: "cannot
+            tell", or skipped and still without a label. Of several labels, the verdict counts,
+            otherwise the most frequent label, the first of a tie. Items on which people differ stay
+            in: they are harder, and without them the draw would not be random.
+        by_person: annotator -> their labels of these items.
+        n_other: labels of items chosen by a criterion, which are not used for a score.
         n_disputed: items on which people differ, without a verdict.
     """
 
@@ -37,13 +37,13 @@ class RandomLabels:
 
 
 def random_labels(states: Mapping[str, State], kind: Kind, condition: Condition) -> RandomLabels:
-    """The labels of all people under one condition; repeats and controls are left out.
+    """The labels of all people under one condition, without repeats and controls.
 
-    What was skipped stands where it was skipped: labelled at last, the hardest would look as if
-    the draw had come to them last.
+    A skipped item counts at the position where it was skipped: otherwise the hardest items, which
+    are labelled last, would look as if they had been drawn last.
 
     Args:
-        states: by annotator.
+        states: the state of each annotator.
     """
     by_cell: dict[Cell, list[tuple[datetime, str, str | None]]] = {}
     skipped: dict[Cell, datetime] = {}

@@ -1,4 +1,4 @@
-"""Corrected scores as they stand, with an interval for one look and one for every look."""
+"""Current corrected scores, each with a fixed-sample interval and a confidence sequence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ....records.kinds import Cell
 from .confidence_sequence import Floats, Order, confidence_sequence, predictions
 from .judged import Judged
 
-_LOOKS = 24  # numbers of labels at which the sequence is looked at, the last one now
+_LOOKS = 24  # numbers of labels at which the sequence is computed; the last one is now
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class LiveScore:
     """A run's score in one measure; run `all` is the mean of all runs.
 
     Attributes:
-        corrected: as `judge score --labels` has it; None where `reason` says why.
-        fixed: its interval of these topics: for one look, after a number of labels that was fixed
-            before.
-        sequence: the interval for these topics that holds at every look; None where gains are not
-            in [0, 1].
-        needed: labels still to be given, drawn as so far and over all runs, until `fixed` is as
-            narrow as wanted; None: not known yet.
-        least_half_width: of the interval for topics like these, with a label on every item.
+        corrected: as by `judge score --labels`; None, with the `reason`, if impossible.
+        fixed: its interval for these topics, valid for one look at a number of labels that was
+            fixed in advance.
+        sequence: confidence sequence for these topics, valid at any time; None if scores of items
+            are not in [0, 1].
+        needed: labels still needed, drawn the same way over all runs, until `fixed` has the target
+            width; None: not known yet.
+        least_half_width: half-width for topics like these with a label on every item.
     """
 
     run: str
@@ -53,7 +53,7 @@ class LiveScore:
     warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON, as the page has it."""
+        """The data for JSON, as the page shows it."""
         needed = {"of_these": self.needed, "least_half_width": self.least_half_width}
         return {**vars(self), "needed": None if self.needed is None else needed}
 
@@ -65,10 +65,10 @@ def live_scores(
     half_width: float,
     level: float = LEVEL,
 ) -> list[LiveScore]:
-    """The scores of all runs, and before them their mean, in every measure that labels reach.
+    """The mean of all runs and the score of each run, in every measure with labels.
 
     Args:
-        labels: of a random draw, in their order; None: they cannot tell.
+        labels: labels of a random draw, in order; None: "cannot tell".
     """
     items = judged.items
     comparable = {
@@ -121,7 +121,7 @@ def _bounds(interval: Interval) -> tuple[float, float] | None:
 
 
 class _Sequences:
-    """The confidence sequences of all scores: they share the order of the labels."""
+    """The confidence sequences of all scores, which share the order of the labels."""
 
     def __init__(self, judged: Judged, labels: Mapping[Cell, str | None], level: float) -> None:
         self._judged, self._level = judged, level
@@ -133,7 +133,7 @@ class _Sequences:
         self._looks: list[int] = looks.tolist()
 
     def of(self, measure: Measure, runs: Sequence[str]) -> dict[str, tuple[float, float] | None]:
-        """By run, the interval as it stands."""
+        """By run, the current interval."""
         gains = measure.gains
         if not 0 <= min(gains.values()) <= max(gains.values()) <= 1:
             return dict.fromkeys(runs)

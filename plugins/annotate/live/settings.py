@@ -1,4 +1,4 @@
-"""What a coordinator is shown: chosen when a server starts, before anything is worked out."""
+"""Settings of the coordinator's figures, chosen when the server starts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ HALF_WIDTH = 0.05
 
 @dataclass(frozen=True)
 class LiveSettings:
-    """What is looked at.
+    """Settings of the figures.
 
     Attributes:
-        half_width: of the fixed-sample interval, which labels still needed are counted for.
-        level: of all intervals.
+        half_width: target half-width of the fixed-sample interval, for the labels still needed.
+        level: level of all intervals.
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""Works the figures out when labelling has paused, in a thread: no label waits for it."""
+"""Computes the figures in a thread when labelling pauses, so that no label waits."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 QUIET_S = 2.0
-_LONGEST_S = 30.0  # where people never pause
+_LONGEST_S = 30.0  # if people never pause
 
 
 class Worker:
-    """Calls a function some time after `notify`, and keeps what it gave.
+    """Calls a function some time after `notify`, and keeps its result.
 
-    What it is given must not be changed by others meanwhile, as a State is: it should read the
-    journals. The first call comes at once.
+    The function must not use data that others change meanwhile, such as a State; it should read
+    the journals. The first call comes immediately.
 
     Args:
-        compute: gives the figures. quiet_s: how long nothing must have changed.
-        longest_s: after a change, how long it is put off at most by others.
+        compute: computes the figures. quiet_s: seconds without a change before a call.
+        longest_s: the most seconds that later changes can delay a call.
     """
 
     def __init__(
@@ -31,15 +31,15 @@ class Worker:
     ) -> None:
         self._compute, self._quiet_s, self._longest_s = compute, quiet_s, longest_s
         self._wake = threading.Condition()
-        self._first: float | None = 0.0  # when what is not worked out yet began to change
+        self._first: float | None = 0.0  # time of the first change that is not computed yet
         self._last = -quiet_s
         self._is_closed = False
-        self._figures: Mapping[str, Any] = {"measures": [], "reason": "being worked out"}
+        self._figures: Mapping[str, Any] = {"measures": [], "reason": "not computed yet"}
         self._thread = threading.Thread(target=self._run, name="live figures", daemon=True)
         self._thread.start()
 
     def notify(self) -> None:
-        """There is something new. Comes back at once."""
+        """Report a change. Returns immediately."""
         with self._wake:
             self._last = time.monotonic()
             if self._first is None:
@@ -47,11 +47,11 @@ class Worker:
             self._wake.notify()
 
     def figures(self) -> Mapping[str, Any]:
-        """What was found last; `reason` says what went wrong where something did."""
+        """The last figures; `reason` gives the error, if any."""
         return self._figures
 
     def close(self) -> None:
-        """Work nothing out any more; what is being worked out is not waited for."""
+        """Stop, without waiting for a running computation."""
         with self._wake:
             self._is_closed = True
             self._wake.notify()
@@ -60,11 +60,11 @@ class Worker:
         while self._has_turn():
             try:
                 figures = self._compute()
-            except Exception as error:  # the page says it, and labelling goes on
+            except Exception as error:  # the page shows it, and labelling continues
                 lines = str(error).splitlines() or [type(error).__name__]
                 figures = {
                     **self._figures,
-                    "reason": f"the figures cannot be worked out: {lines[0]}",
+                    "reason": f"the numbers cannot be computed: {lines[0]}",
                 }
             self._figures = figures
 

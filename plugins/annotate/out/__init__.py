@@ -1,4 +1,4 @@
-"""Labels into files and files into labels: what other commands read, and what others labelled.
+"""Export labels to files that other commands read, and import labels from files.
 
 Only the command line may import it; it imports `work`, `store` and programs.
 """

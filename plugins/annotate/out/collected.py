@@ -1,4 +1,4 @@
-"""The labels of each cell, of one kind and under one condition: what an export is made of."""
+"""Collects the labels for an export: by cell, of one kind and one condition."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Collected:
     Attributes:
         labels: the first label of each person; None labels, "cannot tell", included.
         checks: repeats and controls, which measure people and are not labels of the cell.
-        verdicts: of cells in `labels`, the latest where several people gave one.
-        flags: cell -> what people wrote who raised a flag, by person.
+        verdicts: the latest verdict of cells in `labels`.
+        flags: cell -> the notes of people who flagged it, by person.
         n_doubled: labels that a person gave here and in an imported file.
     """
 
@@ -37,21 +37,21 @@ class Collected:
 
     @property
     def people(self) -> list[str]:
-        """Whose labels they are, sorted."""
+        """The annotators, sorted."""
         return sorted({name for by in self.labels.values() for name in by})
 
     def is_random(self, cell: Cell) -> bool:
-        """Whether somebody got it by the draw. So chosen, cells are one draw of a topic's."""
+        """Whether somebody got the cell at random; such cells are a sample of their topic."""
         return any(label.chosen_by == RANDOM for label in self.labels[cell].values())
 
 
 def choose_kind(folder: Path, people: Sequence[Person], kind: Kind | None) -> Kind:
-    """The kind to export. Raises: InputError if it is not there, or several are and none chosen."""
+    """The kind to export. Raises: InputError if it is missing, or `kind` must choose one."""
     kinds = list_kinds(people)
     if kind is None and len(kinds) == 1:
         return kinds[0]
     if kind is None and kinds:
-        raise InputError(f"{folder}: holds {', '.join(kinds)}; --kind chooses one, for a file each")
+        raise InputError(f"{folder}: has labels of {', '.join(kinds)}; choose one with --kind")
     if kind is None or kind not in kinds:
         what = f"no labels of {kind}" if kind else "nobody has labelled anything"
         raise InputError(f"{folder}: {what} yet{', wanted ' if kinds else ''}{', '.join(kinds)}")
@@ -64,10 +64,10 @@ def collect(
     """The labels that the people of a folder gave its cells.
 
     Args:
-        kind, condition: those to take; None: the only ones there are.
+        kind, condition: which labels to take; None: the only ones.
 
-    Raises: InputError if there are none, or labels of several kinds or under both conditions
-        and nobody chose: with the judge's label in sight people agree with it more often.
+    Raises: InputError if there are none, or if the folder has several kinds or both conditions and
+        the argument is None: people agree more often with a judge's label that they see.
     """
     people = check_people(folder)
     kind = choose_kind(folder, people, kind)
@@ -97,13 +97,13 @@ def _condition(folder: Path, labels: Iterable[Label], wanted: Condition | None) 
     n = Counter[Condition](label.condition for label in labels)
     if wanted is None and len(n) > 1:
         each = " and ".join(f"{n[name]:,} {name}" for name in sorted(n))
-        what = "which are never mixed; --condition chooses one"
+        what = "which are never mixed; choose one with --condition"
         raise InputError(f"{folder}: has {each} labels, {what}")
     if wanted is not None and not n[wanted]:
         there = f", wanted {next(iter(n))}" if n else ""
         raise InputError(f"{folder}: --condition {wanted}: no such label{there}")
     if not n:
-        raise InputError(f"{folder}: no label holds: all were cleared or undone")
+        raise InputError(f"{folder}: no labels are left: all were removed or undone")
     return next(iter(n)) if wanted is None else wanted
 
 

@@ -1,4 +1,4 @@
-"""Compare third judges, who saw no label, with a judge and people on items where those differ."""
+"""Compare third judges, who saw no label, with a judge and people on items where these differ."""
 
 from __future__ import annotations
 

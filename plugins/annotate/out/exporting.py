@@ -1,4 +1,4 @@
-"""Labels as files that other commands read: `judge agree`, `calibrate`, `score`, `next`."""
+"""Exports labels as files that `judge agree`, `calibrate`, `score` and `next` read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ....programs.analysis.tables.words import count
 from ....programs.engine.label_sheet import write_sheet
 from ....records.kinds import Cell
 from ....records.reading.fields import read_lines
@@ -25,19 +26,19 @@ from .texts import Beside, beside, task_in
 from .verified import export_verified
 
 LabelsAs = Literal["annotators", "adjudicated"]
-_OURS = ("condition", "chosen_by", "probability", "seconds", "spans")  # columns of an export alone
+_OURS = ("condition", "chosen_by", "probability", "seconds", "spans")  # only an export has these
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """The written files.
 
     Attributes:
-        kind: of the labels. path: of their file. n_rows: in it. people: whose they are.
-        n_cells: labelled ones. n_cannot_tell: labels that say so.
-        n_open: cells without a label that most people gave, and without a verdict.
-        checks: file of repeats and controls; None: there are none. n_checks: its rows.
-        condition: of all labels. n_without_importance: nuggets, of a bank.
+        kind: kind of the labels. path: their file. n_rows: its rows. people: the annotators.
+        n_cells: labelled cells. n_cannot_tell: labels "cannot tell".
+        n_open: cells without a majority label and without a verdict.
+        checks: file of repeats and controls; None if there are none. n_checks: its rows.
+        condition: condition of all labels. n_without_importance: nuggets of a bank.
     """
 
     kind: Kind
@@ -64,24 +65,24 @@ def export(
     results: Sequence[Path] = (),
     annotator: str | None = None,
 ) -> Exported:
-    """Write the labels of a folder as one file, in the place of an earlier export.
+    """Write the labels of a folder as one file, which replaces an earlier export.
 
     Labels: ids, `label`, `annotator`, `rationale`, `condition`, `chosen_by`, `probability`,
     `seconds`, `spans` (offsets in the texts, in code points) and the texts that the judge reads.
-    Repeats and controls go to a file of their own beside it (`NAME.checks.csv`). Nuggets: a bank
+    Repeats and controls go to a separate file next to it (`NAME.checks.csv`). Nuggets: a bank
     that `judge run --nuggets` reads. Key points: a sheet that `judge build long2rag` reads.
 
     Args:
-        folder: of labels. It may be one that people work in now.
-        out: `.csv` or `.jsonl`; of nuggets `.jsonl`.
+        folder: folder of labels; people may be working in it.
+        out: `.csv` or `.jsonl`; `.jsonl` for nuggets.
         labels_as: `annotators`: a row for each person and cell. `adjudicated`: one for each cell,
-            without an annotator: the verdict, else what most people say. Cells without either have
-            no label, and a random sample is none any more until these are adjudicated.
-        kind, condition: those to take; None: the only ones there are.
-        results: what was labelled, see `task_in`.
-        annotator: of nuggets, whose edits count.
+            without an annotator: the verdict, otherwise the majority label. Cells without either
+            have no label; adjudicate them, or the sample is no longer random.
+        kind, condition: which labels to take; None: the only ones.
+        results: the labelled results, see `task_in`.
+        annotator: for nuggets, the person whose edits count.
 
-    Raises: InputError where there is nothing to write, somebody has to choose, or the disk refuses.
+    Raises: InputError if there is nothing to write, an argument must choose, or writing fails.
     """
     people = check_people(folder)
     kind = choose_kind(folder, people, kind)
@@ -90,12 +91,12 @@ def export(
         n, editors, n_without = export_bank(folder, out, people, task, annotator, problems)
         return Exported(kind, out, n, tuple(editors), n_without_importance=n_without)
     if annotator is not None:
-        raise InputError(f"--annotator {annotator}: is for nuggets; --where chooses among labels")
+        raise InputError(f"--annotator {annotator}: works for nuggets only; leave it out")
     collected = collect(folder, kind=kind, condition=condition)
     if not collected.labels:
         raise InputError(f"{folder}: has only repeats and controls, which are not labels of {kind}")
     if collected.n_doubled:
-        what = f"{collected.n_doubled:,} imported labels are of people who labelled the same here"
+        what = f"{collected.n_doubled:,} imported labels are of people who labelled the items here"
         problems.skip(folder, 0, "labelled_here", what)
     task = task_in(folder, kind, results, problems)
     if kind == "verify":
@@ -120,23 +121,24 @@ def export(
 
 
 def summary(exported: Exported, labels_as: LabelsAs = "annotators") -> list[str]:
-    """What was written, in words, a line each."""
+    """Lines that describe the written files."""
     who = f"{len(exported.people)} {'person' if len(exported.people) == 1 else 'people'}"
     if exported.kind == "bank":
-        lines = [f"{exported.path}: nuggets of {exported.n_rows:,} topics, edited by {who}"]
+        lines = [f"{exported.path}: nuggets of {count(exported.n_rows, 'topic')}, edited by {who}"]
         if exported.n_without_importance:
-            what = "nuggets have no importance yet, so they count in no score"
+            what = "nuggets have no importance yet, so no score counts them"
             lines.append(f"{exported.n_without_importance:,} {what}")
         return lines
     what = f"{exported.n_rows:,} rows, {exported.n_cells:,} items labelled by {who}"
     lines = [f"{exported.path}: {what}, {exported.condition}"]
     if exported.n_cannot_tell:
-        lines.append(f"{exported.n_cannot_tell:,} times somebody could not tell: left empty")
+        what = 'answers are "cannot tell" and have no label'
+        lines.append(f"{exported.n_cannot_tell:,} {what}")
     if exported.n_open:
-        what = "without a label that most people gave"
-        empty = ", and without one there" if labels_as == "adjudicated" else ""
-        then = "a random sample stays one only if these are adjudicated"
-        lines.append(f"{exported.n_open:,} of the items {what}{empty}: {then}")
+        empty = " and no label in the file" if labels_as == "adjudicated" else ""
+        what = f"items have no majority label{empty}"
+        then = "adjudicate them, or the sample is no longer random"
+        lines.append(f"{exported.n_open:,} {what}: {then}")
     if exported.checks is not None:
         what = "repeats and controls, which measure people instead of items"
         lines.append(f"{exported.checks}: {exported.n_checks:,} rows of {what}")
@@ -160,7 +162,7 @@ def _finish_export(collected: Collected, out: Path, n_rows: int) -> Exported:
 def _write(
     out: Path, rows: Iterable[tuple[Cell, dict[str, Any]]], extras: Beside, problems: Problems
 ) -> int:
-    """Write rows with ids before them and texts behind."""
+    """Write rows with their ids before and their texts after them."""
     check_target(out, _OURS)
     is_csv = out.suffix == ".csv"
     whole: list[dict[str, Any]] = []
@@ -174,20 +176,20 @@ def _write(
 
 
 def _remove_earlier(checks: Path, problems: Problems) -> None:
-    """Remove the checks of an earlier export: beside this one they would be taken for its own."""
+    """Remove the checks of an earlier export, which would look like those of this one."""
     if not checks.exists():
         return
     try:
         check_target(checks, _OURS)
-    except InputError:  # what is no export is somebody's, and stays
+    except InputError:  # a file that is not an export is kept
         return
     remove(checks)
-    what = "was of an earlier export: removed, there are no repeats or controls now"
+    what = "removed: it was part of an earlier export, and this one has no repeats or controls"
     problems.skip(checks, 0, "earlier_checks", what)
 
 
 def check_target(out: Path, columns: Sequence[str]) -> None:
-    """Raise InputError for an existing file that is not an export: no row has these."""
+    """Raise InputError for an existing file that is not an export."""
     if not out.exists():
         return
     has: Iterable[str] = ()
@@ -198,11 +200,11 @@ def check_target(out: Path, columns: Sequence[str]) -> None:
         else:
             has = first_line(out).split(",")
     if not {*columns} <= {name.strip().strip('"') for name in has}:
-        raise InputError(f"{out}: is there already, and is no export; name another file")
+        raise InputError(f"{out}: exists and is not an export; choose another file")
 
 
 def _in_csv(out: Path, name: str, value: Any) -> Any:
-    """A value that a spreadsheet leaves as it is, and that readers of CSV take for what it is."""
+    """A value that spreadsheets and CSV readers do not change."""
     if name == "spans" and value:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if name in ("label", "shown") and isinstance(value, str) and value.startswith(("-", "+", "=")):

@@ -1,4 +1,4 @@
-"""Labels of other people and places, from files of any layout, to agree with and to adjudicate."""
+"""Imports labels from files of any layout, to compare and adjudicate them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 _SPELLINGS = {"from-scratch": "from_scratch", "post-edit": "post_edit", "post_edited": "post_edit"}
 _SPANS = TypeAdapter(tuple[Span, ...])
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
-_NAME_CHARS = 32  # of a name that was made fit, before what tells it from others
-_MAX_CHARS = 20_000  # of a remark
+_NAME_CHARS = 32  # of a changed name, before its hash
+_MAX_CHARS = 20_000  # of a rationale
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of one person: labels of a kind, and how many of them are new or changed."""
+    """The imported labels of one person and kind, and how many are new or changed."""
 
     name: str
     kind: Kind
@@ -54,21 +54,21 @@ def import_labels(
     scale: Sequence[str] | None = None,
     how: TableOptions | None = None,
 ) -> list[Imported]:
-    """Keep the labels of files beside the journals of a folder, under the names of who gave them.
+    """Store the labels of files next to the journals of a folder, under the annotators' names.
 
-    They stand in `imported/NAME.events.jsonl`. What is imported again is there once; a label that
-    is another now takes the place of the one before. Rows without an annotator are of one person,
-    who is called as the file.
+    They go to `imported/NAME.events.jsonl`. A label that is imported again is stored once; a
+    changed label replaces the earlier one. Rows without an annotator belong to one person, named
+    after the file.
 
     Args:
-        files: in any layout that has labels. Rows of an export keep condition, `chosen_by`,
-            `probability`, time, spans and remarks.
-        kind: of the labels; None: as their ids say.
-        condition: of all labels; None: as a column says or, where there is none, from_scratch.
-        scale: the labels that there may be, worst to best; None: any.
+        files: label files in any layout. Rows of an export keep condition, `chosen_by`,
+            `probability`, time, spans and rationales.
+        kind: kind of the labels; None: from their ids.
+        condition: condition of all labels; None: from the column, otherwise from_scratch.
+        scale: the valid labels, worst to best; None: any.
         how: the columns, labels and missing values of tables.
 
-    Raises: InputError for a file without labels, or with wrong ones; then nothing is imported.
+    Raises: InputError for a file without labels or with invalid labels; then nothing is imported.
     """
     by_person: dict[str, dict[tuple[str, ...], Label]] = {}
     names: dict[str, str] = {}
@@ -80,8 +80,8 @@ def import_labels(
                 raise InputError(f"{path}: annotators {what}; rename one")
             before = by_person.setdefault(name, {}).setdefault(label.key, label)
             if before.label != label.label or before.condition != label.condition:
-                what = f"{annotator} labels {label.kind} {' '.join(label.cell)} twice, as "
-                what += f"{show(before.label)} ({before.condition}) and {show(label.label)}"
+                what = f"{annotator} labels {label.kind} {' '.join(label.cell)} twice, "
+                what += f"as {show(before.label)} ({before.condition}) and as {show(label.label)}"
                 raise InputError(f"{path}: {what} ({label.condition}); wanted one label")
     done = []
     for name, labels in sorted(by_person.items()):
@@ -96,7 +96,7 @@ def import_labels(
 
 
 def fit_name(annotator: str) -> str:
-    """An annotator's name as that of a journal; another one, where it cannot be, has a hash.
+    """An annotator's name as a valid name of a journal; a changed name gets a hash.
 
     >>> fit_name("ann"), fit_name("Ann Lee")
     ('ann', 'Ann-Lee-a36e14')
@@ -116,7 +116,7 @@ def _labels(
     scale: Sequence[str] | None,
     how: TableOptions | None,
 ) -> Iterator[tuple[str, Label]]:
-    """The labels of a file, each with the name of who gave it."""
+    """The labels of a file, each with the name of its annotator."""
     rows = list(label_lines(path, problems, how=how)) if is_table(path, how) else []
     problems.raise_errors()
     written = {line.row.get("condition") for line in rows} if condition is None else set()
@@ -132,7 +132,7 @@ def _labels(
         file = read_labels(path, read, where, scale, how=how)
         read.raise_errors()
         if ROW in file.key_names:
-            what = "no column names its items, so they cannot be found in what was judged"
+            what = "no column identifies the items, so they cannot be matched with judged items"
             raise InputError(f"{path}: {what}; --field topic_id=COLUMN names one")
         problems.rows += [row for row in read if row.kind not in ("no_majority", "unknown_scale")]
         problems.notes |= read.notes
@@ -159,13 +159,13 @@ def _labels(
                 ),
             )
     if not n:
-        raise InputError(f"{path}: no label in it")
+        raise InputError(f"{path}: has no labels")
 
 
 def _read_labels(
     file: LabelFile, rows: Mapping[tuple[Cell, str | None], Line]
 ) -> Iterator[tuple[Cell, str | None, str | None]]:
-    """Cell, annotator and label, "cannot tell" of a person included; sheets may be unfilled."""
+    """Cell, annotator and label, with people's "cannot tell"; rows of a sheet may be empty."""
     for cell, label in file.cells.items():
         if cell not in file.annotations:
             yield cell, None, label
@@ -185,7 +185,7 @@ def _rows_by_cell(rows: Sequence[Line]) -> dict[tuple[Cell, str | None], Line]:
 
 
 def _beside(line: Line) -> dict[str, Any]:
-    """What an export has beside a label; anything else is left, and listed."""
+    """The other fields of an exported label; invalid values are dropped and listed."""
     row = line.row
     fields: dict[str, Any] = {}
     for name in ("rationale", CHOSEN_BY, "shown"):
@@ -217,12 +217,12 @@ def _beside(line: Line) -> dict[str, Any]:
 
 
 def _check_conditions(rows: Sequence[Line]) -> None:
-    """Raise InputError for an unknown condition, or a row without one where others have it."""
+    """Raise InputError for an unknown condition, or a row without one if others have it."""
     for line in rows:
         written = line.row.get("condition")
         if not isinstance(written, str) or _plain(written) not in _CONDITIONS:
             what = f"condition is {show(written)}, wanted {' or '.join(_CONDITIONS)}"
-            raise InputError(f"{line.path}:{line.number}: {what}; --condition is for all rows")
+            raise InputError(f"{line.path}:{line.number}: {what}; --condition sets it for all rows")
 
 
 def _plain(condition: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows of a label file, made of the labels of people: one a person and cell, or one a cell."""
+"""Rows of a label file: one for each person and cell, or one for each cell."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..store.events import Label, Span
 from .collected import Collected
 
 Decided = Literal["verdict", "unanimous", "majority", "one", "cannot_tell", "open"]
-FLAGGED = "flagged"  # what stands for a flag without words
+FLAGGED = "flagged"  # the text of a flag without a note
 
 
 def annotator_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    """A row for each person and cell, in the order of cells: all but ids and texts.
+    """A row for each person and cell, in the order of cells, without ids and texts.
 
-    A label of None, "cannot tell", is a row without a label: nobody's label of the cell.
+    "Cannot tell" (None) is a row without a label.
     """
     for cell, by in collected.labels.items():
         for name, label in sorted(by.items()):
@@ -27,10 +27,10 @@ def annotator_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]
 
 
 def check_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    """Rows of repeats, and of the labels that they repeat, and of controls.
+    """Rows of repeats, of the labels that they repeat, and of controls.
 
-    `repeat` counts the times that a person was asked; a control's `shown` is a label that the
-    judge did not give. They measure people (annotation.live.quality) and are not labels of cells.
+    `repeat` counts how often a person was asked; the `shown` label of a control is not the judge's.
+    They measure people (`live/quality.py`) and are not labels of cells.
     """
     rows: list[tuple[Cell, str, Label]] = [(one.cell, name, one) for name, one in collected.checks]
     for cell, name in {(one.cell, name) for name, one in collected.checks if one.repeat}:
@@ -44,14 +44,14 @@ def check_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]]:
 def make_adjudicated_rows(
     collected: Collected, sizes: Mapping[str, int] | None
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    """A row for each cell, of no annotator: the verdict, else the label that most people gave.
+    """A row for each cell, without an annotator: the verdict, otherwise the majority label.
 
-    `decided_by` says which; a cell that is open, or of which nobody could tell, has no label.
-    `chosen_by` is random where one person or more got the cell by the draw, and `probability` is
-    then the share of its topic's cells that were labelled so.
+    `decided_by` says which; a cell without either has no label. `chosen_by` is random if one or
+    more people got the cell at random, and `probability` is then the share of its topic's cells
+    that were labelled this way.
 
     Args:
-        sizes: cells that were judged, by topic; None: not known, and no probability either.
+        sizes: number of judged cells by topic; None: unknown, so there is no probability.
     """
     n_drawn = Counter(cell[0] for cell in collected.labels if collected.is_random(cell))
     for cell, by in collected.labels.items():
@@ -85,7 +85,7 @@ def make_adjudicated_rows(
 
 
 def decision(collected: Collected, cell: Cell) -> tuple[str | None, Decided]:
-    """The label of a cell and what it rests on. None: most people gave no one label."""
+    """The label of a cell, and how it was decided; None if no label has a majority."""
     if (verdict := collected.verdicts.get(cell)) is not None:
         return verdict.label, "verdict" if verdict.label is not None else "cannot_tell"
     n = Counter(one.label for one in collected.labels[cell].values() if one.label is not None)

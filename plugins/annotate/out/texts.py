@@ -1,4 +1,4 @@
-"""The ids and texts that stand beside labels in an export, of the results that were labelled."""
+"""The ids and texts next to the labels of an export, from the labelled results."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..work.wording import judge_input
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands beside labels.
+    """The columns next to labels.
 
     Attributes:
-        key_names: of the ids of a cell.
-        texts: cell -> the texts that are known, under the names that the judge has for them.
-        names: of all texts, in order; every row has them.
-        topics: topic -> how many of its cells were judged; None: not known.
+        key_names: names of the ids of a cell.
+        texts: cell -> its known texts, by the names that the judge uses.
+        names: names of all texts, in order; every row has them.
+        topics: topic -> how many of its cells were judged; None: unknown.
     """
 
     key_names: tuple[str, ...]
@@ -32,19 +32,19 @@ class Beside:
 
 
 def task_in(folder: Path, kind: Kind, results: Sequence[Path], problems: Problems) -> Task | None:
-    """The task that was labelled; None, and listed why, where its results are not to be had.
+    """The labelled task; None if its results are missing, with a problem that says why.
 
     Args:
-        results: those that were labelled; (): where `judge annotate` recorded them.
+        results: the labelled results; (): the results that `judge annotate` recorded.
 
-    Raises: InputError for results that somebody named and that are wrong, or are others.
+    Raises: InputError if the given results are invalid or are not the labelled ones.
     """
     recorded = sources(folder).get(kind)
     if results:
         task = read_task(results, kind, problems)
         if recorded is not None and recorded.fingerprint != task.fingerprint:
             what = (
-                f"not the results that were labelled in {folder}; those were {recorded.results[0]}"
+                f"not the results that were labelled in {folder}; these were {recorded.results[0]}"
             )
             problems.keep(results[0], 0, "other_results", what)
         return task
@@ -56,20 +56,20 @@ def task_in(folder: Path, kind: Kind, results: Sequence[Path], problems: Problem
         problems.skip(folder, 0, "no_texts", f"without texts: {str(error).splitlines()[0]}")
         return None
     if task.fingerprint != recorded.fingerprint:
-        what = f"without texts: {recorded.results[0]} has changed since it was labelled"
+        what = f"without texts: {recorded.results[0]} has changed since the labelling"
         problems.skip(folder, 0, "no_texts", what)
         return None
     return task
 
 
 def beside(kind: Kind, cells: Collection[Cell], task: Task | None, problems: Problems) -> Beside:
-    """Ids and texts of these cells.
+    """The ids and texts of these cells.
 
-    Raises: InputError for labels of items, whose ids only their results can name.
+    Raises: InputError for labels of items without results, because only these name the ids.
     """
     if task is None:
         if (declared := find_kind(kind)) is None:
-            what = "their ids are named by the results, give --results"
+            what = "the names of their ids are in the results; give --results"
             raise InputError(f"labels of {kind}: {what}")
         return Beside(declared.key, {})
     task_cells = set(task.cells)
@@ -88,10 +88,10 @@ def beside(kind: Kind, cells: Collection[Cell], task: Task | None, problems: Pro
             if name in of_cell
         }
     if others := [cell for cell in cells if cell not in task_cells]:
-        what = f"{len(others):,} labelled items are not in it, as {' '.join(others[0])}"
+        what = f"{len(others):,} labelled items are not in it, such as {' '.join(others[0])}"
         problems.keep(task.results[0], 0, "other_items", what)
     if lost:
-        what = f"{len(lost):,} items stand without texts: {str(lost[0]).splitlines()[0]}"
+        what = f"{len(lost):,} items are without texts: {str(lost[0]).splitlines()[0]}"
         problems.keep(task.results[0], 0, "no_texts", what)
     has = {name for of_cell in texts.values() for name in of_cell}
     names = dict.fromkeys(judge_input(kind, name) for name in task.inputs)

@@ -1,4 +1,4 @@
-"""Answers about key points as the sheet that `judge build long2rag --verified` reads."""
+"""Writes answers about key points as the sheet that `judge build long2rag --verified` reads."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def export_verified(
     *,
     by_cell: bool,
 ) -> int:
-    """Write the columns of `verification.csv`. Returns: how many rows.
+    """Write the columns of `verification.csv`. Returns: the number of rows.
 
     Args:
-        by_cell: one row a key point, of no annotator; else one for each person and key point.
+        by_cell: one row a key point, without an annotator; otherwise one a person and key point.
 
-    Raises: InputError where the key points are not to be had, or the file is there already.
+    Raises: InputError if the key points are missing, or the file exists.
     """
     if task is None:
-        raise InputError(f"{folder}: the key points that were verified are needed, give --results")
+        raise InputError(f"{folder}: an export needs the verified key points; give --results")
     if by_cell:
         rows = _list_decided(collected, task.points)
     else:
@@ -42,7 +42,7 @@ def export_verified(
         }
         rows = list(verification_rows(task.points, by_person))
     if not rows:
-        raise InputError(f"{folder}: no answer yet to a question about a key point of the results")
+        raise InputError(f"{folder}: no key point of the results has an answer yet")
     write_sheet(out, rows, problems)
     return len(rows)
 

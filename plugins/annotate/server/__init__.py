@@ -1,4 +1,4 @@
-"""The local web server of `judge annotate`: who may ask what, and what they are answered.
+"""The local web server of `judge annotate`: access, requests and answers.
 
 Only the command line may import it; it imports `live`, `work` and `store`.
 """

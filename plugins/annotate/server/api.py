@@ -1,6 +1,6 @@
-"""What the page asks and says, as JSON. What is asked changes nothing; `event` alone does.
+"""The requests of the page, as JSON. Only `event` changes anything.
 
-Functions that are not `async` run in a thread, so that nobody waits for another's disk.
+Functions that are not `async` run in a thread, so that nobody waits for somebody else's disk.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_ROOM = 507  # insufficient storage: the page keeps the event and sends it aga
 
 
 class Refused(Exception):
-    """An answer that is an error."""
+    """An error answer."""
 
     def __init__(self, status: int, what: str) -> None:
         super().__init__(what)
@@ -73,7 +73,7 @@ class Api:
         self.work = work
 
     def task(self, request: Request) -> Answer:
-        """What this person is to do."""
+        """The task of this person."""
         person, work = _person(request), self.work
         dispute_queue = work.dispute_queues.get(person.id)
         views = ("progress",) if person.is_coordinator else work.views
@@ -93,7 +93,7 @@ class Api:
     def of_position(
         self, show: Callable[[Session, int], dict[str, Any]]
     ) -> Callable[[Request], Answer]:
-        """What is shown of the position that a request names."""
+        """The data of the requested position."""
 
         def answer(request: Request) -> Answer:
             session = self._session(request)
@@ -104,7 +104,7 @@ class Api:
         return answer
 
     def next(self, request: Request) -> Answer:
-        """The first open position behind `after`, or of all; an adjudicator's first dispute."""
+        """The first open position after `after`, or of all; an adjudicator's first dispute."""
         if (dispute_queue := self.work.dispute_queues.get(_person(request).id)) is not None:
             return {"n": dispute_queue.first_open()}
         session = self._session(request)
@@ -116,27 +116,28 @@ class Api:
         return show_recent(self._session(request))
 
     def review(self, request: Request) -> Answer:
-        """What the person flagged, could not tell or left."""
+        """The items that the person flagged, left, or could not decide."""
         return show_review(self._session(request))
 
     def dispute(self, request: Request) -> Answer:
         """A dispute."""
         dispute_queue = self._dispute_queue(request)
-        return _present(dispute_queue.show(_number(request)), "people agree about this by now")
+        return _present(dispute_queue.show(_number(request)), "people now agree on this item")
 
     def reveal(self, request: Request) -> Answer:
-        """Who said what, to who has decided."""
+        """The names behind the labels, for an adjudicator who has decided."""
         dispute_queue = self._dispute_queue(request)
-        return _present(dispute_queue.reveal(_number(request)), "decide first: then it is told")
+        sources = dispute_queue.reveal(_number(request))
+        return _present(sources, "give your verdict first; then you see the names")
 
     def progress(self, request: Request) -> Answer:
-        """How far all are and what their labels say: for the coordinator alone."""
+        """Progress and figures, for the coordinator only."""
         if not _person(request).is_coordinator:
-            raise Refused(403, "for the coordinator alone: open the coordinator's link")
+            raise Refused(403, "only the coordinator may see this: open the coordinator's link")
         return self.work.progress()
 
     async def event(self, request: Request) -> Response:
-        """Keep an event; when it is answered, it is on the disk."""
+        """Store an event; the answer comes after it is on the disk."""
         body = await request.body()
         return await run_in_threadpool(_answers(lambda sent: self._keep(sent, body)), request)
 
@@ -151,7 +152,7 @@ class Api:
             if stored is not None:
                 check_same(row, stored, session)
         except orjson.JSONDecodeError as error:
-            raise Refused(400, f"no JSON: {error}") from None
+            raise Refused(400, f"not JSON: {error}") from None
         except Wrong as error:
             raise Refused(error.status, str(error)) from None
         except InputError as error:
@@ -166,11 +167,11 @@ class Api:
 
     def _session(self, request: Request) -> Session:
         return _present(
-            self.work.sessions.get(_person(request).id), "this link labels nothing", 403
+            self.work.sessions.get(_person(request).id), "this link is not for labelling", 403
         )
 
     def _dispute_queue(self, request: Request) -> DisputeQueue:
-        what = "this link decides nothing: --adjudicator gives such links"
+        what = "this link is not for verdicts: --adjudicator gives such links"
         return _present(self.work.dispute_queues.get(_person(request).id), what, 403)
 
 

@@ -20,11 +20,11 @@ from .static import files
 def make_app(
     work: Labelling, people: People, port: int, guards: Sequence[Guard] = GUARDS
 ) -> ASGIApp:
-    """The app that these people use at this port. `guards`: others only for tests of them."""
+    """The app for these people at this port. `guards`: replaced only in tests."""
     fixed = files()
 
     async def enter(request: Request) -> Response:
-        """Exchange a link for a cookie; the address that stays has no token in it."""
+        """Exchange a link for a cookie; the remaining address has no token."""
         person = people.of_token(request.query_params.get("token", ""))
         if person is None:
             return PlainTextResponse(_STALE, 403)
@@ -41,4 +41,4 @@ def make_app(
     return Guarded(app, people, port, guards)
 
 
-_STALE = "This link is none of this server's: open the one that it printed when it was started.\n"
+_STALE = "This server does not know this link. Open the link that it printed when it was started.\n"

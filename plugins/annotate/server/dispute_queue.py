@@ -1,4 +1,4 @@
-"""What an adjudicator decides: items on which people differ, with unnamed sources."""
+"""The items that an adjudicator decides: people differ on them; their names are hidden."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ States = Callable[[], AbstractContextManager[Mapping[str, State]]]
 
 
 class DisputeQueue:
-    """The disputes of one adjudicator, found again when labels have changed.
+    """The disputes of one adjudicator, updated when labels change.
 
     Args:
-        states: of all who label, while none of them writes.
-        against_judge: the judge's label is one of the sources, and items where most people gave
-            another label are disputes, too.
+        states: the states of all annotators, while none of them writes.
+        against_judge: the judge's label is one of the sources, and items on which most people
+            differ from it are disputes, too.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class DisputeQueue:
         self._current: tuple[Mapping[str, int], dict[int, Dispute]] = ({}, {})
 
     def all(self) -> dict[int, Dispute]:
-        """The disputes as they are now, by their numbers, in this person's order."""
+        """The current disputes by number, in this person's order."""
         with self._states() as states:
             sizes = {name: state.n for name, state in states.items()}
             if self._current[0] != sizes:
@@ -53,13 +53,13 @@ class DisputeQueue:
             return self._current[1]
 
     def name(self, dispute: Dispute) -> str:
-        """What names a dispute for as long as its sources say the same."""
+        """The name of a dispute; it stays the same while its labels do."""
         of = [self.task.fingerprint, self.task.kind, dispute.cell]
         sources = [[one.name, one.label, one.rationale] for one in dispute.sources]
         return hashlib.sha256(orjson.dumps([of, sources])).hexdigest()[:16]
 
     def verdict(self, dispute: Dispute) -> Verdict | None:
-        """What this person decided."""
+        """The verdicts of this person."""
         key = ("adjudicate", self.task.kind, self.session.condition, *dispute.cell)
         with self.session.journal() as journal:
             event = journal.state.last(key)
@@ -67,19 +67,19 @@ class DisputeQueue:
 
     @property
     def progress(self) -> Progress:
-        """How far this person is."""
+        """The progress of this person."""
         verdicts = [self.verdict(one) for one in self.all().values()]
         decided = [one for one in verdicts if one is not None]
         return Progress(len(decided), len(verdicts), sum(one.active_ms for one in decided))
 
     def first_open(self) -> int | None:
-        """The first without a verdict, or the first; None: there is no dispute."""
+        """The first dispute without a verdict, or the first; None if there are no disputes."""
         current = self.all()
         first = (n for n, one in current.items() if self.verdict(one) is None)
         return next(first, next(iter(current), None))
 
     def show(self, n: int) -> Object | None:
-        """A dispute without names; None: people agree about this."""
+        """A dispute without names; None if people agree on the item."""
         current = self.all()
         if n not in current:
             return None
@@ -104,7 +104,7 @@ class DisputeQueue:
         }
 
     def reveal(self, n: int) -> Object | None:
-        """Who said what, once this person has decided; None before."""
+        """The names behind the labels, after this person has decided; None before."""
         dispute = self.all().get(n)
         verdict = None if dispute is None else self.verdict(dispute)
         if dispute is None or verdict is None:

@@ -1,7 +1,7 @@
-"""What stands between a request and the app: nothing is read or done before all guards let it by.
+"""Guards that every request passes before the app reads or does anything.
 
-Any page that a browser has open can send requests to 127.0.0.1, and a name of its own can be made
-to lead there. So a request must name us, come from our own page, and carry what our links give.
+Any page in a browser can send requests to 127.0.0.1, also through a host name of its own. So a
+request must name our host, come from our own page, and have the cookie that our links give.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ HEADERS = {
 
 
 class Refusal(NamedTuple):
-    """Why a request is not answered: the status, and what the person can do."""
+    """The reason for a refusal: the status, and what the person can do."""
 
     status: int
     what: str
@@ -56,7 +56,7 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True)
 class GuardedRequest:
-    """A request as guards see it; `person` is whose cookie it has, if anybody's."""
+    """A request as guards see it; `person` is the owner of its cookie, if any."""
 
     method: str
     path: str
@@ -66,7 +66,7 @@ class GuardedRequest:
 
     @property
     def writes(self) -> bool:
-        """Whether it may change anything: all but GET and HEAD."""
+        """Whether the request may change something: any method except GET and HEAD."""
         return self.method not in ("GET", "HEAD")
 
 
@@ -74,14 +74,14 @@ Guard = Callable[[GuardedRequest], Refusal | None]
 
 
 def names_us(request: GuardedRequest) -> Refusal | None:
-    """The Host is this machine's, with our port: other names that lead here are not ours."""
+    """The Host is this machine with our port; other names that resolve to it are refused."""
     if request.headers.getlist("host") in [[f"{name}:{request.port}"] for name in NAMES]:
         return None
     return Refusal(421, f"wanted 127.0.0.1:{request.port} or localhost:{request.port} as the host")
 
 
 def is_from_our_page(request: GuardedRequest) -> Refusal | None:
-    """The Origin is our own; only what does not write may come without one."""
+    """The Origin is our own; only a request that does not write may lack one."""
     origins = request.headers.getlist("origin")
     if origins == [f"http://{request.headers.get('host')}"] or (not origins and not request.writes):
         return None
@@ -89,23 +89,23 @@ def is_from_our_page(request: GuardedRequest) -> Refusal | None:
 
 
 def is_same_site(request: GuardedRequest) -> Refusal | None:
-    """The browser says that our page sent it, or that a person opened the address."""
+    """The browser says that our page sent the request, or that a person opened the address."""
     sites = request.headers.getlist("sec-fetch-site")
     allowed = ["same-origin"] if request.writes else ["same-origin", "none"]
     if not sites or (len(sites) == 1 and sites[0] in allowed):
         return None
-    return Refusal(403, "another page led here: paste the link into the address bar")
+    return Refusal(403, "another page linked here: paste the link into the address bar")
 
 
 def is_known(request: GuardedRequest) -> Refusal | None:
-    """It has the cookie that our link gave; the link itself is looked at where it is exchanged."""
+    """The request has the cookie that our link gave; the app checks the link itself."""
     if request.person is not None or request.path == ENTER:
         return None
     return Refusal(401, "open the link that `judge annotate` printed when it was last started")
 
 
 def is_json(request: GuardedRequest) -> Refusal | None:
-    """What writes is JSON, which no form can send."""
+    """A request that writes is JSON, which no form can send."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not request.writes or kind == "application/json":
         return None
@@ -113,14 +113,14 @@ def is_json(request: GuardedRequest) -> Refusal | None:
 
 
 def has_our_header(request: GuardedRequest) -> Refusal | None:
-    """What writes has our header, which no other page can send unasked."""
+    """A request that writes has our header, which no other page can send without permission."""
     if not request.writes or request.headers.get(HEADER):
         return None
     return Refusal(403, f"wanted the header {HEADER}")
 
 
 def is_of_this_person(request: GuardedRequest) -> Refusal | None:
-    """The page was opened for whom the cookie names: two people may share a browser."""
+    """The page belongs to the person of the cookie: two people may share a browser."""
     page_person = request.headers.get(HEADER)
     if not page_person or request.person is None or page_person == request.person.id:
         return None
@@ -131,7 +131,7 @@ def is_of_this_person(request: GuardedRequest) -> Refusal | None:
 
 
 def is_short(request: GuardedRequest) -> Refusal | None:
-    """The declared length is MAX_BYTES at most; `Guarded` counts what comes."""
+    """The declared length is at most MAX_BYTES; `Guarded` counts the bytes that arrive."""
     length = request.headers.get("content-length", "0")
     if length.isascii() and length.isdigit() and int(length) <= MAX_BYTES:
         return None
@@ -151,7 +151,7 @@ GUARDS: tuple[Guard, ...] = (
 
 
 class Guarded:
-    """An app behind guards, in their order; what it answers has HEADERS, refusals too."""
+    """An app behind guards, in order; all answers, also refusals, have HEADERS."""
 
     def __init__(
         self, app: ASGIApp, people: People, port: int, guards: Sequence[Guard] = GUARDS

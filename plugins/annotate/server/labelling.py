@@ -1,4 +1,4 @@
-"""Where people work: one task, a session for each of them, and what all of it comes to so far."""
+"""A labelling: one task, a session for each person, and the figures for the coordinator."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Labelling:
     """A task and its sessions.
 
     Args:
-        folder: of the labels; nobody else may have it open.
-        sessions: of the annotators, by name. dispute_queues: of the adjudicators.
-        others: what is known of people beside: who have no session now, and what was imported.
+        folder: folder of the labels; nobody else may have it open.
+        sessions: sessions of the annotators, by name. dispute_queues: queues of the adjudicators.
+        others: people without a session now, and imported labels.
 
     Attributes:
-        figures: what labels say so far, for the coordinator; None: only how far all are.
-        changed: called after each event that was kept; must come back at once.
+        figures: figures for the coordinator; None: only the progress.
+        changed: called after each stored event; must return immediately.
     """
 
     figures: Callable[[], Mapping[str, Any]] | None = None
@@ -60,12 +60,12 @@ class Labelling:
 
     @property
     def names(self) -> list[str]:
-        """All who have a link, but the coordinator."""
+        """Everyone with a link except the coordinator."""
         return [*self.sessions, *self.dispute_queues]
 
     @contextmanager
     def states(self) -> Iterator[Mapping[str, State]]:
-        """What all who label have done, while none of them writes."""
+        """The states of all annotators, while none of them writes."""
         with ExitStack() as stack:
             here = {
                 name: stack.enter_context(session.journal())
@@ -78,14 +78,14 @@ class Labelling:
             yield by_name
 
     def read_ahead(self) -> None:
-        """Have the texts of the first items read by the time that somebody opens a link."""
+        """Read the texts of the first items before somebody opens a link."""
         for session in self.sessions.values():
             for entry in session.entries[:1]:
-                with suppress(InputError):  # reported where the item is asked for
+                with suppress(InputError):  # reported when the item is requested
                     self.task.texts(entry.cell)
 
     def progress(self) -> dict[str, Any]:
-        """What the coordinator sees."""
+        """The data of the coordinator's page."""
         self.is_looked_at.set()
         figures = dict(self.figures()) if self.figures is not None else {"measures": []}
         far = {name: session.progress for name, session in self.sessions.items()}
@@ -95,7 +95,7 @@ class Labelling:
         return figures
 
     def close(self) -> None:
-        """Close all journals, and let others have the folder."""
+        """Close all journals and release the folder."""
         for session in self.sessions.values():
             session.close()
         for dispute_queue in self.dispute_queues.values():
@@ -112,20 +112,20 @@ def open_labelling(
     adjudicators: Sequence[str] = (),
     against_judge: bool = False,
 ) -> Labelling:
-    """The labelling of a folder of labels: queues and journals as they were left.
+    """Open the labelling of a folder of labels, with its queues and journals.
 
     Args:
-        adjudicators: people who decide where annotators differ, and label nothing.
-        against_judge: they also decide where most people gave another label than the judge.
+        adjudicators: people who decide items on which annotators differ; they label nothing.
+        against_judge: they also decide items on which most people differ from the judge.
 
-    Raises: InputError for a name that is none or comes twice, a folder that is open elsewhere, or
-        what stands in it.
+    Raises: InputError for an invalid or repeated name, a folder that is open elsewhere, or invalid
+        files in it.
     """
     names = [check_name(name) for name in (*annotators, *adjudicators)]
-    if len({name.casefold() for name in names}) < len(names):  # some disks take both for one file
-        raise InputError(f"annotators {', '.join(names)}: wanted each name once")
+    if len({name.casefold() for name in names}) < len(names):  # some file systems ignore case
+        raise InputError(f"annotators {', '.join(names)}: give each name once")
     if adjudicators and task.kind in _VIEWS:
-        raise InputError(f"--adjudicator: --kind {task.kind} has no labels that could differ")
+        raise InputError(f"--adjudicator: --kind {task.kind} has no labels to adjudicate")
     with ExitStack() as opened:
         folder = FolderLock(path)
         opened.callback(folder.close)
@@ -152,9 +152,9 @@ def open_labelling(
 
 
 class FolderLock:
-    """A folder of labels that no other server may have open meanwhile.
+    """Lock a folder of labels, so that no other server can open it.
 
-    Raises: InputError if one has.
+    Raises: InputError if another server has it open.
     """
 
     def __init__(self, path: Path) -> None:
@@ -165,12 +165,13 @@ class FolderLock:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._file)
-            raise InputError(f"--dir {path}: another judge annotate has it open") from None
+            what = "in use by another judge annotate; stop that one, or name another --dir"
+            raise InputError(f"--dir {path}: {what}") from None
 
         self.is_open = True
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the folder."""
         if self.is_open:
             os.close(self._file)
         self.is_open = False

@@ -1,4 +1,4 @@
-"""What a page may send of what a person did; all else of an event comes from their queue."""
+"""Checks the events that a page sends; the queue gives the rest of an event."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_SPANS = 100
 
 
 class Wrong(ValueError):
-    """What was sent is not an event of this queue; `status` is the answer's."""
+    """The message is not an event of this queue; `status` is the HTTP status."""
 
     def __init__(self, what: str, status: int = 400) -> None:
         super().__init__(what)
@@ -52,7 +52,7 @@ def event_in(row: Mapping[str, Any], session: Session) -> Event:
     if not isinstance(do, str) or do not in FIELDS:
         raise Wrong(f"field 'do': wanted one of {', '.join(FIELDS)}")
     if (do == "bank") is not (session.task.kind == "bank") and do in ("bank", "label", "clear"):
-        raise Wrong(f"{do}: not of --kind {session.task.kind}")
+        raise Wrong(f"{do}: does not exist for --kind {session.task.kind}")
     fields = {"id": row.get("id"), "do": do} | {
         name: row[name] for name in FIELDS[do] if name in row
     }
@@ -67,10 +67,10 @@ def event_in(row: Mapping[str, Any], session: Session) -> Event:
 
 
 def check_same(row: Mapping[str, Any], stored: Event, session: Session) -> None:
-    """Raise Wrong where a message has the id of an event that says something else.
+    """Raise Wrong if a message has the id of a different event.
 
-    A page sends an event again when it got no answer. What only the queue knows is not compared:
-    it may have changed since.
+    A page sends an event again if it got no answer. Fields that come from the queue are not
+    compared, because they may have changed.
     """
     fields = FIELDS.get(stored.do, VERDICT_FIELDS)
     sent = {"do": row.get("do"), **_item_in(row, stored, session)}
@@ -82,11 +82,11 @@ def check_same(row: Mapping[str, Any], stored: Event, session: Session) -> None:
     except ValueError:
         pass
     what = f"the id {stored.id} was used before, for event {stored.seq} ({stored.do})"
-    raise Wrong(f"{what}, which says something else; nothing was kept: give each event a new id")
+    raise Wrong(f"{what}, with other content; nothing was saved: give each event a new id")
 
 
 def _item_in(row: Mapping[str, Any], stored: Event, session: Session) -> dict[str, Any]:
-    """What a message says it is about; {} where that cannot be told any more."""
+    """The item that a message names; {} if it is unknown."""
     name, n, cells = row.get("item"), row.get("n"), session.task.cells
     if isinstance(stored, Verdict):
         return {"cell": cells[n]} if isinstance(n, int) and 0 <= n < len(cells) else {}
@@ -98,7 +98,7 @@ def _item_in(row: Mapping[str, Any], stored: Event, session: Session) -> dict[st
 
 
 def make_check(event: Event, session: Session) -> Callable[[State], None]:
-    """What raises Wrong where an event cannot be kept as things are by then."""
+    """Return a check that raises Wrong if an event cannot be stored in the current state."""
 
     def check(state: State) -> None:
         if isinstance(event, BankEdit) and session.task.bank is not None:
@@ -108,7 +108,7 @@ def make_check(event: Event, session: Session) -> Callable[[State], None]:
             except ValueError as error:
                 raise Wrong(str(error)) from None
         if isinstance(event, Verdict) and state.last(event.key) is not None:
-            raise Wrong("this was decided before, and who said what is known by now", 410)
+            raise Wrong("you cannot change a verdict after you have seen the names", 410)
 
     return check
 
@@ -120,7 +120,7 @@ def verdict_in(row: Mapping[str, Any], dispute_queue: DisputeQueue) -> Verdict:
     n = row.get("n")
     dispute = dispute_queue.all().get(n) if isinstance(n, int) else None
     if dispute is None or row.get("item") != dispute_queue.name(dispute):
-        raise Wrong("what people say of this item is not the same any more: look again", 410)
+        raise Wrong("the labels of this item have changed: reload the page and decide again", 410)
     _check_label(row, dispute_queue.task)
     decision = {name: row[name] for name in VERDICT_FIELDS if name in row}
     about: dict[str, Any] = {
@@ -148,19 +148,20 @@ def _check_label(row: Mapping[str, Any], task: Task) -> None:
 
 
 def _position(row: Mapping[str, Any], session: Session) -> int:
-    """By the item's name, which holds when the queue is another by now; `n` alone does not."""
+    """Find the position by the name of the item, because `n` changes with the queue."""
     name, n = row.get("item"), row.get("n")
     if isinstance(name, str):
         if (position := session.find_item(name)) is not None:
             return position
-        raise Wrong("this item is not in the queue any more: it was started with others", 410)
+        what = "this item is no longer in the queue: the server was restarted with other items"
+        raise Wrong(what, 410)
     if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(session.entries):
         raise Wrong("field 'item' is missing: the name that came with the item")
     raise Wrong(f"field 'n': wanted 0 to {len(session.entries) - 1}, with the item's name")
 
 
 def _from_queue(do: str, n: int, session: Session) -> dict[str, Any]:
-    """What the queue knows of an item: the page is not asked for it."""
+    """The fields of an event that come from the queue, not from the page."""
     entry, task = session.entries[n], session.task
     if do == "bank":
         return {"topic_id": entry.cell[0]}
@@ -180,10 +181,10 @@ def _from_queue(do: str, n: int, session: Session) -> dict[str, Any]:
 
 
 def _check_spans(event: Label, task: Task) -> None:
-    """Raise Wrong unless the spans lie in the texts that stand there now, or one is lacking."""
+    """Raise Wrong if a span is not in the current texts, or a required span is missing."""
     if not event.spans:
         if event.label in task.needs_spans:
-            raise Wrong(f"label {event.label!r}: mark the words that it rests on, then give it")
+            raise Wrong(f"label {event.label!r}: first mark the words that support it")
         return
     if len(event.spans) > MAX_SPANS:
         raise Wrong(f"{len(event.spans)} spans, wanted at most {MAX_SPANS}")
@@ -193,7 +194,7 @@ def _check_spans(event: Label, task: Task) -> None:
         if text is None:
             raise Wrong(f"span of {span.of!r}: wanted one of {', '.join(texts)}")
         if span.sha256 != text_hash(text):
-            raise Wrong(f"span of {span.of!r}: its text is another one by now", 410)
+            raise Wrong(f"span of {span.of!r}: its text has changed; reload the page", 410)
         if not span.start < span.end <= len(text):
             offsets = f"{span.start} to {span.end}"
             raise Wrong(f"span of {span.of!r}: {offsets} in a text of {len(text):,} characters")

@@ -17,10 +17,10 @@ def _secret() -> str:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a link. `token` stands in the link and `session` in the cookie.
+    """Somebody with a link. The link has the `token`, the cookie has the `session`.
 
-    They differ, since a browser sends a cookie to whatever listens on another port too: that learns
-    no link, and all cookies end with the server.
+    They differ because a browser also sends a cookie to servers on other ports; these must not
+    learn the link. All cookies end with the server.
     """
 
     id: str
@@ -29,7 +29,7 @@ class Person:
 
     @property
     def is_coordinator(self) -> bool:
-        """Whether it is who sees how far all are, and labels nothing."""
+        """Whether this is the coordinator, who sees the progress and labels nothing."""
         return self.id == COORDINATOR
 
 
@@ -41,11 +41,11 @@ class People:
         self.cookie = f"judge-{port}"
 
     def of_token(self, token: str) -> Person | None:
-        """Whose link has it."""
+        """The person whose link has the token."""
         return next((one for one in self.all if _is_same(one.token, token)), None)
 
     def of_cookies(self, headers: Sequence[str]) -> Person | None:
-        """Whose cookie is in these headers; nobody's where they have several of ours."""
+        """The person whose cookie is in these headers; None if there are several of our cookies."""
         pairs = [part.strip().partition("=") for header in headers for part in header.split(";")]
         values = [value for name, _, value in pairs if name == self.cookie]
         if len(values) != 1:
@@ -53,7 +53,7 @@ class People:
         return next((one for one in self.all if _is_same(one.session, values[0])), None)
 
     def set_cookie(self, person: Person) -> str:
-        """The header that gives a browser a person's cookie; scripts cannot read it."""
+        """The header that sets a person's cookie; scripts cannot read it."""
         return f"{self.cookie}={person.session}; Path=/; HttpOnly; SameSite=Strict"
 
 

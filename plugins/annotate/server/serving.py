@@ -15,19 +15,20 @@ from .app import make_app
 from .labelling import Labelling
 from .people import ENTER, People
 
-HOST = "127.0.0.1"  # never another: people elsewhere come through an SSH tunnel
+HOST = "127.0.0.1"  # never another: people elsewhere use an SSH tunnel
 _FIRST, _PORTS = 20_000, 12_000  # below the ports that systems give to connections
-_GRACE_S = 3  # for what is being answered when the server is to end
+_GRACE_S = 3  # for open requests when the server stops
 
 
 def bind_socket(folder: Path, port: int = 0) -> socket.socket:
     """A socket at a port of this machine.
 
     Args:
-        folder: of the labels. port: 0: the folder's own, so that a page that was left open finds
-            the server again, and what it kept meanwhile; another where that one is taken.
+        folder: folder of the labels.
+        port: 0: the usual port of this folder, so that a page that stayed open finds the server
+            again; another port if it is taken.
 
-    Raises: InputError if a port that was asked for is taken.
+    Raises: InputError if the given port is taken.
     """
     own = hashlib.sha256(str(folder.resolve()).encode()).digest()
     for tried in [port] if port else [_FIRST + int.from_bytes(own[:4]) % _PORTS, 0]:
@@ -41,21 +42,21 @@ def bind_socket(folder: Path, port: int = 0) -> socket.socket:
         except OSError as error:
             listener.close()
             why = error.strerror or error
-    raise InputError(f"--port {port}: {HOST} cannot be had there ({why}); 0 takes a free one")
+    raise InputError(f"--port {port}: cannot listen on {HOST} ({why}); --port 0 takes a free port")
 
 
 def links(people: People, port: int) -> dict[str, str]:
-    """Each person's link, which is as good as a password."""
+    """The link of each person; treat it as a password."""
     return {one.id: f"http://{HOST}:{port}{ENTER}?token={one.token}" for one in people.all}
 
 
 def serve(
     work: Labelling, listener: socket.socket, ready: Callable[[Mapping[str, str]], None]
 ) -> None:
-    """Answer until SIGINT or SIGTERM, which are raised again once all is closed.
+    """Serve until SIGINT or SIGTERM, which are raised again after everything is closed.
 
     Args:
-        ready: called with the links when pages can be opened.
+        ready: called with the links as soon as pages can be opened.
     """
     port = int(listener.getsockname()[1])
     people = People(work.names, port)

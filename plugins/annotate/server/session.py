@@ -1,4 +1,4 @@
-"""One person's session: the positions of their queue, what they did at each, and what is next."""
+"""One person's session: the positions of their queue, their actions, and the next position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..work.task import Task
 
 
 class Progress(NamedTuple):
-    """How far a person is: positions with a label, of how many, and the time that they took."""
+    """A person's progress: positions with a label, all positions, and the active time."""
 
     done: int
     total: int

@@ -1,4 +1,4 @@
-"""What a person is shown: no run, no judge but in post-edit, nobody else's labels."""
+"""The data that a person sees: no run, no judge except in post-edit, no labels of others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Object = dict[str, Any]
 
 
 def show_task(task: Task, views: Sequence[str]) -> Object:
-    """What is the same for all who have these screens."""
+    """The data that is the same for everyone with these screens."""
     practice = make_practice(task.kind, task.scale)
     return {
         "kind": task.kind,
@@ -47,7 +47,7 @@ def show_task(task: Task, views: Sequence[str]) -> Object:
 
 
 def show_item(session: Session, n: int) -> Object:
-    """An item with what the person did to it. Raises: InputError where its texts are not there."""
+    """An item with the person's actions. Raises: InputError if its texts are missing."""
     task, entry = session.task, session.entries[n]
     texts = [one._asdict() for one in task.show_texts(entry.cell)]
     with session.journal() as journal:
@@ -71,7 +71,7 @@ def show_item(session: Session, n: int) -> Object:
 
 
 def show_answer(session: Session, n: int) -> Object:
-    """A position with all that share its text: the text once, the items below it."""
+    """A text and all items about it."""
     group = session.group(n)
     items = [
         show_item(session, position)
@@ -85,10 +85,10 @@ def show_answer(session: Session, n: int) -> Object:
 
 
 def show_bank(session: Session, n: int) -> Object:
-    """The nuggets of a topic as the person has made them, and the passages beside."""
+    """The nuggets of a topic with the person's edits, and the passages."""
     bank, topic_id = session.task.bank, session.entries[n].cell[0]
     if bank is None:
-        raise InputError("no nuggets are edited here")
+        raise InputError("this task does not edit nuggets")
     with session.journal() as journal:
         edits = journal.state.edits(topic_id)
     nuggets = EditedBank.of(bank.banks[topic_id], edits).nuggets.values()
@@ -113,11 +113,11 @@ def show_bank(session: Session, n: int) -> Object:
 
 
 def show_reference_item(session: Session, n: int) -> Object:
-    """A key point with the answers to its two questions, and where each of them stands."""
+    """A key point with the answers to its two questions, and their positions."""
     cell, repeat = session.entries[n].cell, session.entries[n].repeat
     point, documents = session.task.points.get(cell[:2]), session.task.documents
     if point is None or documents is None:
-        raise InputError("no key points are verified here")
+        raise InputError("this task does not verify key points")
     cells = verify_cells([cell[:2]])
     keys = {one[-1]: ("label", session.task.kind, *one, str(repeat)) for one in cells}
     positions = {
@@ -157,7 +157,7 @@ def show_label(label: Label) -> Object:
 
 
 def show_review(session: Session) -> Object:
-    """How far the person is, and what they may want to see again: one row a position."""
+    """The person's progress, and the items to review: one row a position."""
     kind, rows = session.task.kind, []
     with session.journal() as journal:
         for n, entry in enumerate(session.entries):
@@ -178,7 +178,7 @@ def show_review(session: Session) -> Object:
 
 
 def show_recent(session: Session) -> list[Object]:
-    """The last actions that hold, the latest first, each with its position."""
+    """The last actions that were not undone, latest first, each with its position."""
     with session.journal() as journal:
         actions = journal.state.recent(MAX_RECENT)
     recent = ((session.find_position(action), action) for action in actions)

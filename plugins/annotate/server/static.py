@@ -1,4 +1,4 @@
-"""The files of the page, by a fixed list: what a request asks for never becomes a path."""
+"""The files of the page, from a fixed list: a request never becomes a path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STYLES = (
 
 
 class File(NamedTuple):
-    """A file's bytes, and what they are."""
+    """The bytes of a file, and their type."""
 
     body: bytes
     media_type: str
@@ -24,7 +24,7 @@ class File(NamedTuple):
 
 @cache
 def files() -> dict[str, File]:
-    """All that a page may load, by the path of its address; read once."""
+    """All files that the page may load, by path; read once."""
     served = {}
     for folder in _FOLDERS:
         for path in sorted((_PACKAGE / folder).rglob("*.*")):

@@ -1,4 +1,4 @@
-"""What the labels say, worked out anew while people label."""
+"""Updates the coordinator's figures while people label."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _PATIENCE_S = 60
 
 @contextmanager
 def watch(work: Labelling, settings: LiveSettings, *, quiet_s: float = QUIET_S) -> Iterator[None]:
-    """Show the coordinator, from now until the end, what labels say so far.
+    """Keep the coordinator's figures up to date until the end.
 
-    It is worked out in a thread, of what is on the disk: no label waits for it, nor does the first
-    item, which is there before anything is loaded for it.
+    A thread computes them from the files, so neither a label nor the first item waits for them.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""What people did, event by event: kept at once and for good, and what it comes to.
+"""The events of people, stored immediately and for good, and the state they lead to.
 
-All other folders of annotation/ may import it; it imports records alone.
+All other folders of `annotate/` may import it; it imports only records.
 """

@@ -1,4 +1,4 @@
-"""One thing that a person did while labelling: a line of their journal."""
+"""One action of a person while labelling: a line of their journal."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ....records.rows import Row
 from .kinds import Kind
 
 Condition = Literal["from_scratch", "post_edit"]
-Key: TypeAlias = tuple[str, ...]  # of what an event is about: its kind, its topic or cell, its pass
+Key: TypeAlias = tuple[str, ...]  # what an event is about: its kind, its topic or cell, its repeat
 
-MAX_INT = 2**53 - 1  # the largest whole number that every reader of JSON keeps exactly
+MAX_INT = 2**53 - 1  # the largest whole number that every JSON reader keeps exactly
 MAX_ACTIVE_MS = 10**9  # of one label: 11 days and a half
 _STORED = {"is_stored": True}  # validation context of lines that an earlier version accepted
 
 
 def _check_time(value: int, info: ValidationInfo) -> int:
-    """Refuse a time out of range; one that is stored already reads as 0, which is not known."""
+    """Refuse a time out of range; a stored one reads as 0 (unknown)."""
     if value <= MAX_ACTIVE_MS:
         return value
     if info.context is _STORED:
@@ -33,10 +33,10 @@ ActiveMs = Annotated[int, Field(ge=0), AfterValidator(_check_time)]
 
 
 class Span(Row):
-    """Words that a person marked in one of the texts of an item.
+    """Words that a person marked in a text of an item.
 
-    `of` is the judge's input that they stand in, `start` and `end` are code points in it, `sha256`
-    the first 16 hex digits of the hash of the whole text: as in the quotes of judges.
+    `of` is the judge's input, `start` and `end` are code points in it, and `sha256` is the first 16
+    hex digits of the hash of the whole text, as in the quotes of judges.
     """
 
     of: str
@@ -46,10 +46,10 @@ class Span(Row):
 
 
 class _Event(Row):
-    """What all events have. `id` is the client's: an event that is sent again is known by it.
+    """The fields of all events. The client gives `id`, which identifies an event sent twice.
 
-    `seq` counts the events of a person from 1, `at` is the server's time (UTC); both are given
-    when the event is kept.
+    `seq` counts the events of a person from 1, `at` is the server's time (UTC); the server sets
+    both when it stores the event.
     """
 
     id: str = Field(min_length=8, max_length=64)
@@ -58,17 +58,16 @@ class _Event(Row):
 
 
 class Label(_Event):
-    """A label of a cell; None: cannot tell, which is not a label.
+    """A label of a cell; None: "cannot tell", which is not a label.
 
     Attributes:
-        shown: the judge's label that stood beside it; None: none was shown.
-        chosen_by, probability: what chose the cell, and with which chance, as in `judge next`.
-        repeat: which time this person was asked, from 0; others than the first are for
-            self-agreement alone.
-        is_control: post-edited with a label shown that the judge did not give, to measure how far
-            people follow what they see.
-        active_ms: time that the person was at it; 0: not known.
-        guidelines_sha256: first 16 hex digits of the hash of the guidelines that were shown.
+        shown: the label shown next to the item; None: no label.
+        chosen_by, probability: the criterion that chose the cell, and its probability, as in
+            `judge next`.
+        repeat: 0 for the first time; repeats are for self-agreement only.
+        is_control: the shown label is not the judge's, to measure how much it influences people.
+        active_ms: active time; 0: unknown.
+        guidelines_sha256: first 16 hex digits of the hash of the guidelines.
     """
 
     do: Literal["label"] = "label"
@@ -88,12 +87,12 @@ class Label(_Event):
 
     @property
     def key(self) -> Key:
-        """Of what it is about."""
+        """The key of the cell."""
         return ("label", self.kind, *self.cell, str(self.repeat))
 
 
 class Clear(_Event):
-    """The label of a cell is taken away: the cell has none then, not the lowest one."""
+    """The label of a cell is removed; the cell then has no label, not the lowest."""
 
     do: Literal["clear"] = "clear"
     kind: Kind
@@ -102,12 +101,12 @@ class Clear(_Event):
 
     @property
     def key(self) -> Key:
-        """Of the label that goes."""
+        """The key of the removed label."""
         return ("label", self.kind, *self.cell, str(self.repeat))
 
 
 class Flag(_Event):
-    """A cell that somebody should look at, and why; an empty `on` takes the flag away."""
+    """A cell that somebody should review, and why; a false `on` removes the flag."""
 
     do: Literal["flag"] = "flag"
     kind: Kind
@@ -117,12 +116,12 @@ class Flag(_Event):
 
     @property
     def key(self) -> Key:
-        """Of the flag."""
+        """The key of the flag."""
         return ("flag", self.kind, *self.cell)
 
 
 class Skip(_Event):
-    """A cell that is left for later; it comes again at the end."""
+    """A cell left for later; it comes back at the end."""
 
     do: Literal["skip"] = "skip"
     kind: Kind
@@ -130,7 +129,7 @@ class Skip(_Event):
 
     @property
     def key(self) -> Key:
-        """Of the cell's position in the queue."""
+        """The key of the skipped cell."""
         return ("skip", self.kind, *self.cell)
 
 
@@ -139,8 +138,8 @@ class BankEdit(_Event):
 
     Attributes:
         op: add, edit, delete, merge (several become one), split (one becomes several), importance.
-        sources: ids of the nuggets that are changed; they are no more, but for `importance`.
-        texts: of the nuggets that take their place, or are added.
+        sources: ids of the changed nuggets; all changes except `importance` remove them.
+        texts: texts of the nuggets that replace them or are added.
         importance: vital or okay; None: not given.
     """
 
@@ -153,17 +152,17 @@ class BankEdit(_Event):
 
     @property
     def key(self) -> Key:
-        """Of the topic's bank: all edits of it count, in their order."""
+        """The key of the topic's bank: all its edits count, in order."""
         return ("bank", self.topic_id)
 
 
 class Verdict(_Event):
-    """Who is right about a cell on which people, or people and the judge, differ.
+    """The verdict on a cell on which people, or people and the judge, differ.
 
     Attributes:
-        label: None: "cannot tell".
-        order: whose labels were shown as A, B, C ...; names that the person did not see.
-        condition: of those labels; it decides nothing about labels of the other.
+        label: the right label; None: "cannot tell".
+        order: the hidden names of the labels shown as A, B, C ...
+        condition: condition of those labels; the verdict decides only labels of this condition.
     """
 
     do: Literal["adjudicate"] = "adjudicate"
@@ -177,19 +176,19 @@ class Verdict(_Event):
 
     @property
     def key(self) -> Key:
-        """Of the verdict."""
+        """The key of the verdict."""
         return ("adjudicate", self.kind, self.condition, *self.cell)
 
 
 class Undo(_Event):
-    """The last thing that was done, and not undone, is as if it had not been."""
+    """Undoes the last action that was not undone."""
 
     do: Literal["undo"] = "undo"
-    of: Count = 0  # its seq, given when the event is kept
+    of: Count = 0  # its seq, set when the event is stored
 
 
 class Redo(_Event):
-    """The last thing that was undone holds again, if nothing was done since."""
+    """Redoes the last undone action, if nothing was done since."""
 
     do: Literal["redo"] = "redo"
     of: Count = 0
@@ -201,10 +200,10 @@ _EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="
 
 
 def read_event(row: Any) -> Event:
-    """An event of an object of JSON. Raises: pydantic.ValidationError, a ValueError."""
+    """Read an event from a JSON object. Raises: pydantic.ValidationError, a ValueError."""
     return _EVENTS.validate_python(row)
 
 
 def event_of_line(line: bytes) -> Event:
-    """An event of a line of a journal. Raises: pydantic.ValidationError, a ValueError."""
+    """Read an event from a line of a journal. Raises: pydantic.ValidationError, a ValueError."""
     return _EVENTS.validate_json(line, context=_STORED)

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
 def check_name(name: str) -> str:
-    """A person's name, which names their journal. Raises: InputError for any other text."""
+    """Check a person's name, which names their journal. Raises: InputError if it is invalid."""
     if not _NAME.fullmatch(name):
         what = "wanted letters, digits, '.', '_' and '-', at most 40, a letter or digit first"
         raise InputError(f"annotator {name!r}: {what}")
@@ -27,31 +27,32 @@ def check_name(name: str) -> str:
 
 
 def read_state(path: Path) -> State:
-    """What a journal comes to; a line that was torn at its end is left out.
+    """The state after a journal, without an incomplete last line.
 
-    Raises: InputError naming the line that is not an event, or does not follow from those before
-        it.
+    Raises: InputError for a line that is not an event, or does not fit the lines before it.
     """
     return _scan(path)[0]
 
 
 class Journal:
-    """One person's events: appended, with the disk when `add` returns, and kept as a State.
+    """One person's events: on the disk when `add` returns, and kept as a State.
 
-    Nobody else may have it open: two servers over one journal would both give the next number.
+    Nobody else may have it open, because two servers would give the same numbers.
 
     Args:
-        folder: of labels. name: of the person.
+        folder: folder of labels. name: name of the person.
 
-    Raises: InputError for a bad name or line, a journal that is open elsewhere, and for what the
-        disk refuses.
+    Raises: InputError for an invalid name or line, a journal that is open elsewhere, or a failed
+        write.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = check_name(name)
         self.path = folder / f"{name}{SUFFIX}"
-        # Before it is read: what stands at its end may be a line that another is writing.
-        self._lock = Lock(self.path, f"{self.path}: is open in another process, end that first")
+        # Lock before reading: another process may be writing the last line.
+        self._lock = Lock(
+            self.path, f"{self.path}: is open in another process; stop that one first"
+        )
         try:
             self.state, end, self._ids = _scan(self.path)
             self._file = Appending(self.path, end, is_synced=True)
@@ -60,9 +61,9 @@ class Journal:
             raise
 
     def add(self, event: Event) -> Event | None:
-        """Keep an event, unless it was kept before; then the one that was kept.
+        """Store an event and return it, or return the stored event with the same id.
 
-        None: there is nothing to undo or redo. Only what is returned is on the disk.
+        None if there is nothing to undo or redo. Only a returned event is on the disk.
         """
         if (earlier := self._ids.get(event.id)) is not None:
             return earlier
@@ -76,13 +77,13 @@ class Journal:
         return stored
 
     def find_event(self, id: str) -> Event | None:
-        """The event of this id; None: none was stored."""
+        """The event with this id; None if it is not stored."""
         return self._ids.get(id)
 
     def add_labels(self, labels: Iterable[Label]) -> int:
-        """Keep labels that were given elsewhere, all with one sync; one that holds is left out.
+        """Store imported labels with one sync; unchanged labels are left out.
 
-        Returns: how many were new, or another than before.
+        Returns: the number of new or changed labels.
         """
         new: list[Label] = []
         lines = bytearray()
@@ -101,18 +102,18 @@ class Journal:
         return len(new)
 
     def close(self) -> None:
-        """Close the file, and let others have it."""
+        """Close the file and release it."""
         self._file.close()
         self._lock.close()
 
 
 def _content(label: Label) -> Label:
-    """The label without what says when and how it came here."""
+    """The label without the fields that say when and how it was stored."""
     return label.model_copy(update={"id": "", "seq": 0, "at": None})
 
 
 def _scan(path: Path) -> tuple[State, int, dict[str, Event]]:
-    """The state, where the last whole line ends, and the events by their ids."""
+    """The state, the end of the last complete line, and the events by id."""
     state, end, ids = State(), 0, dict[str, Event]()
     check_file(path)
     if not path.exists():
@@ -128,7 +129,7 @@ def _scan(path: Path) -> tuple[State, int, dict[str, Event]]:
                 state.add(event)
             except ValueError as error:
                 what = str(error).splitlines()
-                raise InputError(f"{path}:{number}: no event here: {' '.join(what[:3])}") from None
+                raise InputError(f"{path}:{number}: not an event: {' '.join(what[:3])}") from None
             ids[event.id] = event
             end += len(line)
     return state, end, ids

@@ -1,4 +1,4 @@
-"""The kinds of what people label, as events, files of words and the command line name them."""
+"""The kinds of labels, as events, files of words and the command line name them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORDS = Path(__file__).parents[1] / "work" / "words"
 
 
 def words_file(kind: str) -> Path:
-    """The words in which people meet a kind: its own file (`Kind.words`), or one of ours."""
+    """The file with the texts about a kind: its own file (`Kind.words`), or a default."""
     declared = load_kinds().get(kind)
     return declared.words if declared and declared.words else _WORDS / f"{kind}.toml"
 

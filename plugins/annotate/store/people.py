@@ -1,4 +1,4 @@
-"""Everybody's events in a folder: those of people here, and labels that came from elsewhere."""
+"""The events of all people in a folder: given here, or imported."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .journal import SUFFIX, read_state
 from .kinds import Kind
 from .state import State
 
-IMPORTED = "imported"  # folder beside the journals, of journals that were made of label files
+IMPORTED = "imported"  # folder next to the journals, with the journals of imported label files
 
 
 @dataclass(frozen=True)
 class Person:
-    """What one person did: here, and in label files that were imported under their name."""
+    """The actions of one person: here, and in imported label files with their name."""
 
     name: str
     here: State
     imported: State
 
     def labels(self, kind: Kind) -> list[Label]:
-        """The labels of a kind that hold, "cannot tell", repeats and controls included.
+        """The current labels of a kind, with "cannot tell", repeats and controls.
 
-        One that the person gave here stands before an imported one of the same cell.
+        A label that the person gave here replaces an imported label of the same cell.
         """
         latest: dict[tuple[Cell, int], Label] = {}
         for state in (self.here, self.imported):
@@ -37,7 +37,7 @@ class Person:
         return list(latest.values())
 
     def state(self) -> State:
-        """What holds of both, as one state that cannot be undone; edits of banks aside."""
+        """Both together as one state without undo and without edits of banks."""
         merged = State()
         for state in (self.imported, self.here):
             for action in state.holding():
@@ -46,9 +46,9 @@ class Person:
 
 
 def list_people(folder: Path) -> list[Person]:
-    """Everybody with a journal in a folder of labels, or in its imported ones, by name.
+    """All people with a journal in a folder of labels, or an imported one, by name.
 
-    Journals that are being written can be read too. Raises: InputError for an invalid line.
+    Journals can be read while they are written. Raises: InputError for an invalid line.
     """
     here, imported = _journals(folder), _journals(folder / IMPORTED)
     return [
@@ -58,16 +58,16 @@ def list_people(folder: Path) -> list[Person]:
 
 
 def check_people(folder: Path) -> list[Person]:
-    """As `list_people`. Raises: InputError also where there is nobody."""
+    """As `list_people`. Raises: InputError also if there is nobody."""
     if not folder.is_dir():
-        raise InputError(f"{folder}: is not a folder; wanted the folder of the labels (--dir)")
+        raise InputError(f"{folder}: is not a folder; give the --dir of judge annotate")
     if not (people := list_people(folder)):
-        raise InputError(f"{folder}: no *{SUFFIX} in it, wanted the --dir of judge annotate")
+        raise InputError(f"{folder}: has no *{SUFFIX}; give the --dir of judge annotate")
     return people
 
 
 def list_kinds(people: Iterable[Person]) -> list[Kind]:
-    """The kinds of things that these people labelled or edited, sorted."""
+    """The kinds that these people labelled or edited, sorted."""
     kinds: set[Kind] = set()
     for person in people:
         for state in (person.here, person.imported):

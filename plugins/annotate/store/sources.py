@@ -1,4 +1,4 @@
-"""Which results a folder of labels is about, so that an export finds their texts again."""
+"""The results that a folder of labels is about, so that an export finds their texts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SOURCES = "results.jsonl"
 
 
 class Source(Row):
-    """The results whose items of a kind were labelled: a line of `results.jsonl`.
+    """The labelled results of a kind: a line of `results.jsonl`.
 
-    `fingerprint` names them; `results` are paths on the machine on which they were.
+    `fingerprint` identifies them; `results` are paths on the machine of the labelling.
     """
 
     kind: Kind
@@ -28,7 +28,7 @@ class Source(Row):
 
 
 def keep_source(folder: Path, kind: Kind, fingerprint: str, results: Sequence[Path]) -> None:
-    """Record what is labelled, in the place of the earlier record of this kind."""
+    """Record the labelled results, replacing the earlier record of this kind."""
     new = Source(kind=kind, fingerprint=fingerprint, results=tuple(p.resolve() for p in results))
     updated = {**sources(folder), kind: new}
     if updated == sources(folder):
@@ -41,7 +41,7 @@ def keep_source(folder: Path, kind: Kind, fingerprint: str, results: Sequence[Pa
 
 
 def sources(folder: Path) -> dict[Kind, Source]:
-    """What is recorded, by kind. Raises: InputError with the line that is wrong."""
+    """The records by kind. Raises: InputError with the invalid line."""
     path = folder / SOURCES
     recorded: dict[Kind, Source] = {}
     if not path.is_file():

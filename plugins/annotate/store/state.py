@@ -1,4 +1,4 @@
-"""What a person's events come to: for each thing what was done to it last and not undone."""
+"""The state after a person's events: for each thing, the last action that was not undone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .events import Action, BankEdit, Clear, Event, Flag, Key, Label, Redo, Skip
 
 
 class State:
-    """A fold of events. `n` counts them, undone ones and their undoing included."""
+    """A fold of events. `n` counts all events, including undone events and undos."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -18,9 +18,9 @@ class State:
         self._by_key: dict[Key, list[Action]] = {}
 
     def resolve(self, event: Event) -> Event | None:
-        """The event as it would be kept now: an undo or redo with what it is of.
+        """The event as it would be stored now: an undo or redo names its event.
 
-        None: there is nothing to undo or redo.
+        None if there is nothing to undo or redo.
         """
         if isinstance(event, Undo | Redo):
             stack = self._done if isinstance(event, Undo) else self._undone
@@ -28,7 +28,7 @@ class State:
         return event
 
     def add(self, event: Event) -> None:
-        """Take an event in. Raises: ValueError for an undo or redo of what is not the last."""
+        """Apply an event. Raises: ValueError for an undo or redo that is not of the last event."""
         if isinstance(event, Undo):
             action = _pop(self._done, event)
             self._undone.append(action)
@@ -45,43 +45,43 @@ class State:
         self._by_key.setdefault(action.key, []).append(action)
 
     def last(self, key: Key) -> Action | None:
-        """What was done to it last."""
+        """The last action on this key."""
         actions = self._by_key.get(key)
         return actions[-1] if actions else None
 
     def labels(self) -> Iterator[Label]:
-        """The labels that hold, repeats and those that say "cannot tell" included."""
+        """The current labels, with repeats and "cannot tell"."""
         return (action for action in self._lasts() if isinstance(action, Label))
 
     def flags(self) -> Iterator[Flag]:
-        """The flags that are up."""
+        """The current flags."""
         return (action for action in self._lasts() if isinstance(action, Flag) and action.on)
 
     def list_skipped(self) -> Iterator[Skip]:
-        """The cells that were skipped, in the order in which they were first."""
+        """The skipped cells, in the order in which they were first skipped."""
         return (action for action in self._lasts() if isinstance(action, Skip))
 
     def verdicts(self) -> Iterator[Verdict]:
-        """The verdicts that hold."""
+        """The current verdicts."""
         return (action for action in self._lasts() if isinstance(action, Verdict))
 
     def holding(self) -> Iterator[Action]:
-        """What was done last to each thing but a bank: labels, flags, skips and verdicts."""
+        """The last action on each thing except banks: labels, flags, skips and verdicts."""
         return (action for action in self._lasts() if not isinstance(action, Clear | BankEdit))
 
     def edits(self, topic_id: str) -> list[BankEdit]:
-        """The changes of a topic's nuggets, in their order."""
+        """The changes of a topic's nuggets, in order."""
         actions = self._by_key.get(("bank", topic_id), [])
         return [action for action in actions if isinstance(action, BankEdit)]
 
     def list_edited_topics(self) -> list[str]:
-        """The topics whose nuggets were changed, changes that were undone aside, sorted."""
+        """The topics whose nuggets were changed, without undone changes, sorted."""
         return sorted(
             key[1] for key, actions in self._by_key.items() if key[0] == "bank" and actions
         )
 
     def recent(self, n: int) -> list[Action]:
-        """The last actions that hold, the latest first."""
+        """The last actions that were not undone, latest first."""
         return self._done[: -n - 1 : -1]
 
     def _lasts(self) -> Iterator[Action | Clear]:

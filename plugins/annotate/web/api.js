@@ -194,9 +194,9 @@ class Api {
 }
 
 function explained({ status, message }) {
-  if (status === 401) return "The server was started anew: open the new link in this browser.";
+  if (status === 401) return "The server was restarted: open the new link in this browser.";
   if (status) return `The server says: ${message}`;
-  return "The server does not answer. Was it ended? Start the same command again, and open the new link.";
+  return "The server does not answer. If it was stopped, start the same command again and open the new link.";
 }
 
 /** Text without halves of characters, which JSON of other programs cannot have. */

@@ -16,7 +16,7 @@ const SCREENS = {
   bank: { title: "Nuggets", load: () => import("./lists/bank.js") },
   verify: { title: "Key points", load: () => import("./lists/verify.js") },
   adjudicate: { title: "Differences", load: () => import("./lists/adjudicate.js") },
-  progress: { title: "How far", load: () => import("./progress/progress.js") },
+  progress: { title: "Progress", load: () => import("./progress/progress.js") },
 };
 
 const main = document.getElementById("main");
@@ -53,7 +53,7 @@ async function start() {
   const header = head(api, screens.map((name) => ({ name, title: SCREENS[name].title })));
   banner(api);
   if (api.task.guidelines) header.add(guidelines(api.task));
-  bind("?", "show the keys", help);
+  bind("?", "show the keyboard shortcuts", help);
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     main.focus();
@@ -78,7 +78,7 @@ async function start() {
       else takesDown?.();
     } catch (error) {
       console.error(error);
-      if (mine === turn) main.replaceChildren(el("h1", {}, "This cannot be shown"), el("p", { class: "nothing" }, error.message));
+      if (mine === turn) main.replaceChildren(el("h1", {}, "This page cannot be shown"), el("p", { class: "nothing" }, error.message));
     }
     document.documentElement.dataset.ready = "yes";
   };

@@ -1,4 +1,4 @@
-// What went wrong: at the server, with an event that it refused, or at a button. Says whether anything is lost.
+// Errors of the server, of a refused event, or of a button, and whether anything is lost.
 
 import { count, el } from "../../report/web/el.js";
 
@@ -18,16 +18,16 @@ export function banner(api) {
     root.replaceChildren();
     if (trouble)
       root.append(el("p", {}, el("b", {}, trouble),
-        unsent ? ` ${count(unsent, "change waits", "changes wait")} in this browser and will be sent; none is lost. ` : " Nothing waits to be sent. ",
+        unsent ? ` This browser keeps ${count(unsent, "unsent change")} and will send ${unsent === 1 ? "it" : "them"}; nothing is lost. ` : " There are no unsent changes. ",
         button("Try now", () => api.retry())));
     if (open.length)
       root.append(el("p", {}, el("b", {}, `${count(open.length, "change was", "changes were")} not saved: `), open.at(-1).why, " ",
-        button("I have read this", () => {
+        button("OK", () => {
           for (const one of open) seen.add(one);
           draw();
         })));
     if (failed)
-      root.append(el("p", {}, el("b", {}, "That did not work: "), failed, " ", button("I have read this", () => fail(""))));
+      root.append(el("p", {}, el("b", {}, "That did not work: "), failed, " ", button("OK", () => fail(""))));
   };
   const fail = (why) => {
     failed = why;

@@ -1,4 +1,4 @@
-// All keys of the page, and the switch for people who speak to their computer.
+// All keys of the page, and the switch for people who use speech input.
 
 import { el } from "../../report/web/el.js";
 import { areOn, bindings, turn } from "../../report/web/state.js";
@@ -11,8 +11,8 @@ export function keyTable() {
 /** Show the keys in a dialog. */
 export function help() {
   const box = el("input", { type: "checkbox", checked: areOn(), onchange: () => turn(box.checked) });
-  const dialog = el("dialog", { "aria-label": "Keys" }, el("h2", {}, "Keys"), keyTable(),
-    el("p", {}, el("label", {}, box, " keys are on")),
+  const dialog = el("dialog", { "aria-label": "Keyboard shortcuts" }, el("h2", {}, "Keyboard shortcuts"), keyTable(),
+    el("p", {}, el("label", {}, box, " keyboard shortcuts are on")),
     el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

@@ -13,36 +13,36 @@ export async function view(root, api, route) {
     ["You are", task.annotator],
     [isAdjudicator ? "Differences" : task.kind === "bank" ? "Topics" : "Items", count(task.n)],
     ["Done so far", count(api.progress?.done ?? 0)],
-    ["The judge's label", isAdjudicator ? (task.against_judge ? "is one of the unnamed labels" : "is not shown")
+    ["The judge's label", isAdjudicator ? (task.against_judge ? "is one of the anonymous labels" : "is not shown")
       : task.condition === "post_edit" ? "is shown with each item" : "is not shown"],
   ];
   const begin = el("button", { type: "button", class: "begin", onclick: async () => {
     const { n } = await api.get("next");
     done.hidden = n !== null;
     if (n !== null) route.go(first, { n });
-  } }, api.progress?.done ? "Go on" : "Begin");
+  } }, api.progress?.done ? "Continue" : "Begin");
   const done = el("p", { hidden: true, role: "status" }, isAdjudicator
     ? "There is nothing to decide yet. An item appears here when people give it different labels."
-    : "All items are labelled. Thank you; your coordinator can see it.");
+    : "You have labelled all items. Thank you! Your coordinator can see it.");
   root.replaceChildren(
     el("h1", {}, task.question),
     el("p", { class: "lead" }, isAdjudicator
-      ? "You decide items on which people differ. You see their labels without names; a verdict is saved at once and cannot be changed."
-      : "Each label is saved at once. You can stop at any time and change your labels later. If you cannot decide, choose \"cannot tell\": that is an answer too."),
+      ? "You decide items that people labelled differently. You see their labels without names. Each verdict is saved immediately and cannot be changed."
+      : "Each label is saved immediately. You can stop at any time and change your labels later. If you cannot decide, choose \"cannot tell\": that is an answer, too."),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     el("p", {}, begin), done,
     el("section", { "aria-labelledby": "guidelines-title" }, el("h2", { id: "guidelines-title" }, "Guidelines"),
       el("div", { class: "guidelines" }, task.guidelines)),
     task.practice.length ? practice(task) : "",
-    el("section", { "aria-labelledby": "keys-title" }, el("h2", { id: "keys-title" }, "Keys"), keyTable(),
-      el("p", { class: "lead" }, "Keys do nothing while you type. Press ? anywhere to see them, and to switch them off.")));
+    el("section", { "aria-labelledby": "keys-title" }, el("h2", { id: "keys-title" }, "Keyboard shortcuts"), keyTable(),
+      el("p", { class: "lead" }, "Keys do nothing while you type. Press ? on any page to see them or to switch them off.")));
   return () => root.replaceChildren();
 }
 
 function practice({ practice: items, scale }) {
   return el("section", { "aria-labelledby": "practice-title" },
-    el("h2", { id: "practice-title" }, "To try"),
-    el("p", { class: "lead" }, "Nothing of this is kept. Choose a label to see which one we would give, and why."),
+    el("h2", { id: "practice-title" }, "Practice"),
+    el("p", { class: "lead" }, "These labels are not saved. Choose a label to see which label we would give, and why."),
     el("ol", { class: "practice" }, items.map((item) => tried(item, scale))));
 }
 

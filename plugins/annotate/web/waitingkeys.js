@@ -7,7 +7,7 @@ const PASSED = ["Tab", "Shift", "Control", "Alt", "Meta"];
 const FIELD = "textarea, input:not([type=radio], [type=checkbox])";
 
 const notice = el("p", { class: "waiting-keys", role: "status", hidden: true },
-  "The server has not answered yet. The keys that you press wait for it.");
+  "Waiting for the server. The keys that you press will take effect when it answers.");
 let [holding, timer, waiting] = [0, null, []];
 
 /** Hold keys back, but those written into a field; what is returned lets go, once all who hold have let go.

@@ -1,4 +1,4 @@
-"""The items of a queue that are about one answer, to be labelled side by side."""
+"""The items of a queue about one answer, to label together."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Group:
     """Items that share a text.
 
     Attributes:
-        of: the name of the text. positions: of the items in the queue, in one order for all texts
-            of a topic; without repeats, since their first labels would stand beside them.
+        of: the name of the text. positions: positions of the items in the queue, in the same order
+            for all texts of a topic; without repeats, because the first labels are in sight.
     """
 
     of: str
@@ -25,9 +25,9 @@ class Group:
 
 
 def group_items(task: Task, queue: Sequence[Entry]) -> list[Group]:
-    """The items of a queue by what they share, in the order of their first positions.
+    """The items of a queue by their shared text, in the order of their first positions.
 
-    [] for a kind whose items share nothing.
+    [] for a kind without shared texts.
     """
     if not (shared := get_words(task.kind).shared):
         return []

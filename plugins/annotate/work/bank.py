@@ -1,4 +1,4 @@
-"""Nuggets that people edit: what they start from, and what their edits make of it."""
+"""Nuggets that people edit: the start, and the result of their edits."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ....records.reading.problems import InputError, Problems
 from ....records.rows import Importance, Nugget, NuggetBank, NuggetSource, Passage, nugget_ids
 from ..store.events import BankEdit
 
-# How many nuggets each change takes, and how many texts it gives: (least, most), None: any number.
+# The number of nuggets and of texts of each change: (least, most), None: any number.
 _SOURCES = {"add": (0, 0), "edit": (1, 1), "delete": (1, 1), "merge": (2, None), "split": (1, 1),
             "importance": (1, None)}  # fmt: skip
 _TEXTS = {"add": (1, 1), "edit": (1, 1), "delete": (0, 0), "merge": (1, 1), "split": (2, None),
           "importance": (0, 0)}  # fmt: skip
 MAX_CHARS = 2_000  # of a nugget's text
 _MAX_CITED = 20
-_MIN_GRADE = 1  # of a passage beside it, where the run does not say
+_MIN_GRADE = 1  # of a passage next to it, if the run does not say
 
 
 @dataclass(frozen=True)
 class EditedNugget:
-    """A nugget as it is now. `roots`: ids of the nuggets at the start that it comes from."""
+    """A nugget after edits. `roots`: ids of the original nuggets that it comes from."""
 
     nugget: Nugget
     roots: tuple[str, ...]
@@ -36,19 +36,19 @@ class EditedNugget:
 
 @dataclass
 class EditedBank:
-    """The nuggets of a topic after some edits, in the order in which they are shown.
+    """The nuggets of a topic after some edits, in display order.
 
-    No importance is known at the start: people say it, unled by the one that a judge gave.
+    They start without an importance, so that the judge's does not influence people.
     """
 
     topic_id: str
     query: str
     nuggets: dict[str, EditedNugget] = field(default_factory=dict)
-    used_ids: set[str] = field(default_factory=set)  # ids that there ever were: none is given twice
+    used_ids: set[str] = field(default_factory=set)  # all ids ever used; an id is never used again
 
     @classmethod
     def of(cls, bank: NuggetBank, edits: Iterable[BankEdit] = ()) -> EditedBank:
-        """The bank after these edits. Raises: ValueError for one that cannot be made."""
+        """The bank after these edits. Raises: ValueError for an impossible edit."""
         edited = cls(bank.topic_id, bank.query)
         for nugget in bank.nuggets:
             plain = nugget.model_copy(update={"importance": None})
@@ -59,7 +59,7 @@ class EditedBank:
         return edited
 
     def check(self, edit: BankEdit) -> None:
-        """Raise ValueError, saying what was wanted, for an edit that cannot be made now."""
+        """Raise ValueError for an edit that is impossible now."""
         for what, values, bounds in (
             ("nuggets", edit.sources, _SOURCES[edit.op]),
             ("texts", edit.texts, _TEXTS[edit.op]),
@@ -79,10 +79,10 @@ class EditedBank:
                 raise ValueError(f"{edit.op}: a text is {what}, wanted 1 to {MAX_CHARS:,}")
 
     def edit(self, edit: BankEdit) -> None:
-        """Make a change. What is new takes the place of the first that it comes from.
+        """Make a change. A new nugget takes the place of the first nugget that it comes from.
 
-        An edit keeps the importance, and so does a merge of nuggets that have the same; a split
-        has none, unless the edit says so.
+        An edit keeps the importance, and so does a merge of nuggets of equal importance. A split
+        has no importance unless the edit gives one.
         """
         self.check(edit)
         sources = [self.nuggets[name] for name in edit.sources]
@@ -126,7 +126,7 @@ class EditedBank:
         return tried
 
     def as_bank(self) -> NuggetBank:
-        """The nuggets, vital ones first, then okay ones, then those without an importance."""
+        """The nuggets: vital, then okay, then those without an importance."""
         order = [Importance.VITAL, Importance.OKAY, None]
         nuggets = [one.nugget for one in self.nuggets.values()]
         nuggets.sort(key=lambda nugget: order.index(nugget.importance))
@@ -143,40 +143,40 @@ class EditedBank:
 
 
 class BankTexts:
-    """The nuggets of a results folder, or of a file of them, and the passages beside them.
+    """The nuggets of a results folder or a file, and the passages for them.
 
-    Raises: InputError where there are none, or the file cannot be read.
+    Raises: InputError if there are none, or the file cannot be read.
     """
 
     def __init__(self, results: Path, problems: Problems) -> None:
         path = results / BANKS if results.is_dir() else results
         if not path.is_file():
-            raise InputError(f"{results}: has no {BANKS}, so no nuggets to edit")
+            raise InputError(f"{results}: has no {BANKS}, so there are no nuggets to edit")
         self.banks: Mapping[str, NuggetBank] = read_nugget_banks(path, problems)
         problems.raise_errors()
         if not self.banks:
-            raise InputError(f"{path}: no nuggets in it, wanted a list for each topic")
+            raise InputError(f"{path}: has no nuggets, wanted a list for each topic")
         self._results, self._problems = results, problems
         self._collection: Collection | None = None
         self._least = _MIN_GRADE
         if results.is_dir():
             try:
-                config = find_inputs(results).check("no passages are shown beside the nuggets")
+                config = find_inputs(results).check("the page shows no passages for the nuggets")
                 self._collection = load_collection(config.data, config.run.limit)
                 self._least = config.nuggets.min_grade
             except InputError as error:
                 problems.skip(results, 0, "no_passages", str(error).splitlines()[0])
 
     def question(self, topic_id: str) -> str:
-        """What was asked."""
+        """The question of a topic."""
         topics = self._collection.topics if self._collection is not None else {}
         return topics[topic_id].question if topic_id in topics else self.banks[topic_id].query
 
     def passages(self, topic_id: str) -> list[Passage]:
-        """Those beside the nuggets: that they name as their sources, then the relevant ones.
+        """The passages for the nuggets: their named sources, then the relevant passages.
 
-        Relevant is what qrels say; without them, every candidate. In the candidates' order. Where
-        the run had neither, those that most answers cite.
+        Qrels say which are relevant; without them, every candidate is. The order is that of the
+        candidates. Without both, these are the passages that most answers cite.
         """
         data = self._collection
         if data is None:
@@ -198,7 +198,7 @@ class BankTexts:
 
 
 def _most_cited(data: Collection, topic_id: str) -> list[str]:
-    """The passages that answers to a topic cite, those of most answers first."""
+    """The passages that answers to a topic cite, most cited first."""
     n = Counter(
         name
         for answer, _ in data.read_cited_answers(topic_id)

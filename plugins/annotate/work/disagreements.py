@@ -1,4 +1,4 @@
-"""Draw items on which a judge and people differ; third judges label them without seeing a label."""
+"""Draw items on which a judge and people differ, for third judges who see no label."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def draw_disagreements(
         holds another study.
     """
     if (out / DRAWN).exists():
-        raise InputError(f"{out}: holds a study already; name another --out")
+        raise InputError(f"{out}: already has a study; choose another --out")
     found = Problems()
     compared = compare_judges(human, judged, found, kind, resamples=0)
     problems.rows += [row for row in found.rows if row.kind != "mixed_conditions"]  # kept apart
@@ -93,8 +93,8 @@ def draw_disagreements(
     for row in drawn:
         if lost := [name for name in needed if not row.get(name)]:
             item = " ".join(row[name] for name in file.key_names)
-            what = f"item {item} has no {lost[0]}, so nobody can judge it"
-            raise InputError(f"{judged}: {what}; name results whose input files still exist")
+            what = f"item {item} has no {lost[0]}, which judging needs"
+            raise InputError(f"{judged}: {what}; give results whose input files still exist")
     judge = name_judges(Result(judged).judged_by) if judged.is_dir() else judged.stem
     study = Study(
         *(compared["kind"], tuple(agreed["scale"]), file.key_names, judge, n, seed),

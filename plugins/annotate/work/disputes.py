@@ -1,4 +1,4 @@
-"""Items on which people differ, or people and the judge, laid before somebody else unnamed."""
+"""Disputes: items on which people, or people and the judge, differ, shown without names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..store.state import State
 from .drawing import generator
 from .task import Task
 
-JUDGE = "@judge"  # among the names of sources; no person can be called so
+JUDGE = "@judge"  # the name of the judge as a source; no person can have it
 
 
 @dataclass(frozen=True)
 class LabelSource:
-    """A label that somebody gave. `name` is for after the verdict alone."""
+    """A label that somebody gave. Show `name` only after the verdict."""
 
     name: str
     label: str | None
@@ -30,9 +30,9 @@ class Dispute:
     """An item to decide.
 
     Attributes:
-        n: the number of its cell in the task, by which clients know it: it stays the same when
-            labels are added and after a restart.
-        sources: in the order of their letters.
+        n: the index of its cell in the task. Clients use it, because new labels and restarts do
+            not change it.
+        sources: the labels, in the order of their letters.
     """
 
     n: int
@@ -41,11 +41,11 @@ class Dispute:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The names of the sources, as a Verdict keeps them."""
+        """The names of the sources, as a Verdict stores them."""
         return tuple(source.name for source in self.sources)
 
     def hide_names(self) -> list[dict[str, str | None]]:
-        """The sources as they are shown before the verdict."""
+        """The sources as the page shows them before the verdict."""
         return [
             {"letter": get_letter(at), "label": source.label, "rationale": source.rationale}
             for at, source in enumerate(self.sources)
@@ -61,18 +61,17 @@ def disputes(
     against_judge: bool = False,
     seed: int = 0,
 ) -> list[Dispute]:
-    """The items that somebody has to decide, in the adjudicator's own random order.
+    """The items to decide, in a random order of the adjudicator's own.
 
-    Those to which no label was given by more than half of the people who gave one. Labels of the
-    other condition, repeats and controls have no source; nor is anybody asked about an item that
-    they labelled.
+    An item is a dispute if no label has a majority of the people who gave one. Labels of the other
+    condition, repeats and controls do not count. Nobody decides an item that they labelled.
 
     Args:
-        states: of the people who labelled, by name.
-        adjudicator: who decides.
-        against_judge: also those where most people gave another label than the judge, whose label
-            is then one of the sources; otherwise it is not shown, since it would sway the verdict.
-        seed: of the orders, of items and of sources.
+        states: states of the annotators, by name.
+        adjudicator: the person who decides.
+        against_judge: add items on which most people differ from the judge, and show its label as
+            one of the sources; otherwise it is hidden, because it would influence the verdict.
+        seed: seed of the orders of items and of sources.
     """
     by_cell: dict[Cell, dict[str, Label]] = {}
     for name, state in states.items():
@@ -113,7 +112,7 @@ def get_letter(at: int) -> str:
 
 
 def majority(labels: Sequence[str | None]) -> str | None:
-    """The label that more than half of those gave who gave one; None: there is none."""
+    """The majority label; None if no label has more than half of the labels."""
     votes = [label for label in labels if label is not None]
     for label, n in Counter(votes).items():
         if 2 * n > len(votes):
@@ -122,7 +121,7 @@ def majority(labels: Sequence[str | None]) -> str | None:
 
 
 def _is_open(counted: Mapping[str, Label], judged: str | None) -> bool:
-    """Whether somebody has to decide; `judged`: the judge's label where it counts, too."""
+    """Whether an item is a dispute; `judged`: the judge's label, if it counts."""
     labels = [one.label for one in counted.values()]
     if all(label is None for label in labels):
         return False

@@ -1,4 +1,4 @@
-"""The documents that key points were made from, which people read to verify them."""
+"""The source documents of key points, which people read to verify them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ....records.topics import read_passages
 from ...collections.verification import DOCUMENTS
 from .verify import points_file
 
-_LOST = "quotes are shown without the documents they stand in"
+_LOST = "the page shows quotes without their documents"
 
 
 class PointDocuments:
-    """The documents of key points: of their topics, or passages that any topic may name.
+    """The documents of key points: by topic, or passages that any topic may name.
 
-    They stand beside the key points, as `judge build long2rag` leaves them; or in what the run of
-    a results folder read: its documents, those beside its key points, and its passages.
+    They are next to the key points, as written by `judge build long2rag`, or among the inputs of a
+    results folder: its documents, the documents next to its key points, and its passages.
 
     Args:
-        results: what is verified. points: its key points.
-        problems: takes why documents are not to be had; people are shown quotes alone then.
+        results: the verified results. points: its key points.
+        problems: gets the reason if documents are missing; then people see quotes only.
     """
 
     def __init__(self, results: Path, points: Iterable[KeyPoint], problems: Problems) -> None:
@@ -35,7 +35,7 @@ class PointDocuments:
         self._passages: dict[str, Passage] = {}
 
     def read(self) -> None:
-        """Read the files; what verifies nothing, as an export, need not."""
+        """Read the files; only needed for the page, not for an export."""
         problems = Problems()
         try:
             documents, passages = _files(self._results)
@@ -50,7 +50,7 @@ class PointDocuments:
             self._problems.skip(self._results, 0, "no_documents", what)
 
     def of(self, topic_id: str, point: KeyPoint) -> list[Passage]:
-        """Those that a key point names, in its order; where it names none, all of its topic."""
+        """The documents that a key point names, in order; all of its topic if it names none."""
         documents = self._of_topics.get(topic_id, {})
         passages = (
             documents.get(name) or self._passages.get(name) for name in point.sources or documents

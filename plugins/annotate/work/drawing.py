@@ -1,4 +1,4 @@
-"""Draws a person's items: at random within topics, and those that a label would tell most of."""
+"""Draws a person's items: at random within topics, and where labels help most."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Ints = NDArray[np.int64]
 
 
 class Units:
-    """What is drawn, by numbers: the cells of a task; of `verify` its key points.
+    """The units of a draw: the cells of a task, or the key points of `verify`.
 
     Attributes:
-        names: (n,) the cells, or what several share. at: number by name.
-        topics: (n,) numbers from 0 of their topics.
+        names: (n,) the cells, or the ids that several cells share. at: index by name.
+        topics: (n,) 0-based indices of their topics.
     """
 
     def __init__(self, task: Task) -> None:
@@ -34,32 +34,32 @@ class Units:
         self.topics = make_codes(self.names, task.key_names, "topic_id")
 
     def number(self, cell: Cell) -> int | None:
-        """The number of what a cell is of; None: it is of nothing here."""
+        """The index of the unit of a cell; None if it has none."""
         return self.at.get(self.name(cell))
 
     def numbers(self, cells: Iterable[Cell]) -> set[int]:
-        """Those of several cells."""
+        """The indices of the units of several cells."""
         units = map(self.number, cells)
         return {number for number in units if number is not None}
 
     def cells(self, number: int) -> list[Cell]:
-        """The cells of one, in the order in which they are asked."""
+        """The cells of a unit, in the order in which people get them."""
         name = self.names[number]
         return verify_cells([name]) if self._task.points else [name]
 
     def name(self, cell: Cell) -> Cell:
-        """What a cell is drawn as."""
+        """The unit name of a cell."""
         return cell[:-1] if self._task.points else cell
 
 
 @dataclass
 class Draw:
-    """What a person is given.
+    """The units that a person gets.
 
     Attributes:
-        units: all there is. pool: numbers of those that the person can be given.
-        shared, own: numbers at random: of the part that all get, and the person's own.
-        chosen: numbers that were chosen otherwise, with what chose them.
+        units: all units. pool: indices of the units that the person can get.
+        shared, own: random indices: the part that all annotators get, and the person's own.
+        chosen: indices chosen by a criterion, with the criterion.
     """
 
     units: Units
@@ -70,18 +70,18 @@ class Draw:
 
     @property
     def drawn(self) -> set[int]:
-        """All that are there at random."""
+        """All random indices."""
         return {*self.shared, *self.own}
 
     @property
     def all(self) -> set[int]:
-        """All of them."""
+        """All indices."""
         return self.drawn | self.chosen.keys()
 
     def probabilities(self) -> dict[int, float]:
-        """By topic, the share of what the person can be given that the draws gave them.
+        """By topic, the drawn share of the units that the person can get.
 
-        Both draws are without regard to what the items are, so it holds for each item of it.
+        Both draws ignore the content of items, so the share holds for each item.
         """
         n_topics = int(self.units.topics.max()) + 1
         drawn, there = (
@@ -91,10 +91,10 @@ class Draw:
         return {t: float(drawn[t] / there[t]) for t in range(n_topics) if drawn[t]}
 
     def at_random(self, task: Task, plan: Plan, annotator: str, n: int, others: set[int]) -> None:
-        """Draw until n are there at random, those of all annotators first.
+        """Draw until there are n random units, shared units first.
 
         Args:
-            others: what other annotators drew by themselves; taken only if nothing else is left.
+            others: units that other annotators drew for themselves; used only as a last resort.
         """
         what = (task.kind, plan.condition)
         n_all = len(self.units.names)
@@ -114,10 +114,10 @@ class Draw:
             del self.chosen[number]
 
     def by_worth(self, task: Task, plan: Plan, annotator: str, n: int, others: set[int]) -> None:
-        """Choose until n are there; at random too where the criteria ask for too few.
+        """Choose until there are n units; add random units if the criteria want too few.
 
         Args:
-            others: what other annotators have, for whom nothing more is to be chosen.
+            others: units of other annotators, which are not chosen again.
         """
         if n <= len(self.all):
             return
@@ -140,7 +140,7 @@ class Draw:
 
 
 def generator(seed: int, *names: str) -> np.random.Generator:
-    """Random numbers that follow from a seed and some names, on any machine."""
+    """A random generator that depends only on a seed and some names."""
     digest = hashlib.sha256("\0".join(names).encode()).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
 
@@ -148,9 +148,9 @@ def generator(seed: int, *names: str) -> np.random.Generator:
 def in_blocks(
     numbers: Collection[int], topics: Ints, size: int, rng: np.random.Generator
 ) -> list[int]:
-    """In random order by topics, each giving `size` of them before the next one's turn."""
+    """Units in random order; topics take turns, each giving `size` units."""
     order = rng.permutation(sorted(numbers))
-    turn = rng.permutation(int(topics.max()) + 1)  # when a topic has its turn
+    turn = rng.permutation(int(topics.max()) + 1)  # the turns of a topic
     seen: dict[int, int] = {}
     keys = []
     for number in map(int, order):
@@ -161,7 +161,7 @@ def in_blocks(
 
 
 def _in_turn(order: Ints, topics: Ints, n: int) -> list[int]:
-    """The first n of an order in which topics take turns."""
+    """The first n units of an order in which topics take turns."""
     if not len(order) or n < 1:
         return []
     indices = draw_in_turn(np.arange(len(order)), topics[order], n)

@@ -1,4 +1,4 @@
-"""What people read before they label: the project's own file, or a few words for each kind."""
+"""The guidelines that people read before they label: a file of the project, or our default."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def read_guidelines(kind: Kind, path: Path | None = None, about: str = "") -> st
     """The guidelines of a task, as plain text.
 
     Args:
-        path: of the project's own. about: what the judge is asked, which its people are asked too
-            where they have no file; "": the words of the kind.
+        path: file of the project. about: the instruction of the judge, used if there is no file;
+            "": the default of the kind.
 
     Raises: InputError for a file that cannot be read, is empty or too long.
     """
@@ -31,14 +31,14 @@ def read_guidelines(kind: Kind, path: Path | None = None, about: str = "") -> st
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8, wanted plain text") from None
+        raise InputError(f"{path}: is not UTF-8; save it as plain text in UTF-8") from None
     if not text.strip():
-        raise InputError(f"{path}: is empty, wanted guidelines")
+        raise InputError(f"{path}: is empty; write guidelines or leave out --guidelines")
     if len(text) > MAX_CHARS:
         raise InputError(f"{path}: {len(text):,} characters, wanted {MAX_CHARS:,} at most")
     return text
 
 
 def guidelines_sha256(text: str) -> str:
-    """What names guidelines in events: the start of their SHA-256."""
+    """The name of guidelines in events: the start of their SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:HASH_CHARS]

@@ -1,4 +1,4 @@
-"""Which cells people should label next: some at random, some where a label would tell most."""
+"""Choose the cells that people should label next: some at random, some where labels help most."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from ....records.reading.problems import InputError, Problems
 RANDOM_SHARE = 0.5
 REST = "rest"
 KEPT = 100  # labels of kept items, by default
-WEIGHING = ("assignments", "support")  # kinds of files that tell what an item weighs
-MEASURES = ("V_strict", "A_strict", "support_precision")  # the first that there is
+WEIGHING = ("assignments", "support")  # kinds of files with weights of items
+MEASURES = ("V_strict", "A_strict", "support_precision")  # the first one available
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A cell to label: its index, what chose it, and with which chance if that was chance.
+    """A cell to label: its index, the criterion that chose it, and its probability if random.
 
     `probability`: the share of its topic's unlabelled cells that were drawn at random.
     """
@@ -48,7 +48,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows for people to fill in. `n_by` counts them by what chose them, `scale` has the labels."""
+    """Rows for people to fill in. `n_by` counts them by criterion, `scale` has the labels."""
 
     rows: list[dict[str, Any]]
     kind: str
@@ -72,24 +72,23 @@ def next_labels(
 
     Args:
         results: results folders or files of labels, of one judge each.
-        n: how many cells, >= 1; all that are left if there are fewer.
-        labels: what people labelled already, which is left out.
-        kind: of folders, the judgements to label: nuggets, support, relevance, ratings or
+        n: number of cells, >= 1; all remaining cells if there are fewer.
+        labels: existing labels from people; their cells are left out.
+        kind: for folders, the judgements to label: nuggets, support, relevance, ratings or
             keypoints.
-        random_share: of the n in [0, 1], drawn at random within topics, as evenly over the
-            topics as they have cells. The rest is divided among these, as far as they apply:
-            disagreement: judges differ, the more the further apart their labels stand, if they
-                have an order;
-            entropy: the probabilities of a judge do not single out one label;
+        random_share: share of n in [0, 1] that is drawn at random within topics, as evenly over
+            topics as their numbers of cells allow. These criteria share the rest, if they apply:
+            disagreement: judges differ; with ordered labels, a larger distance counts more;
+            entropy: the probabilities of a judge do not favour one label;
             margin: the score of a judge without probabilities is near a cut (ordered labels);
             influence: see `influence`.
-            Each takes its best cell in turn, a cell's value divided by one more than the cells
-            of its topic and of its run that are chosen already.
+            The criteria take turns, each taking its best cell. The value of a cell is divided by 1
+            plus the number of chosen cells of its topic and of its run.
 
     Raises: InputError if the files cannot be joined or no cell is left.
     """
     if n < 1 or not 0 <= random_share <= 1:
-        raise InputError(f"--n {n}, --random-share {random_share:g}: wanted n >= 1 and 0 to 1")
+        raise InputError(f"--n {n}, --random-share {random_share:g}: wanted n >= 1, share 0 to 1")
     first = results[0]
     if first.is_dir():
         kind = kind or kind_of_folder(first)
@@ -124,12 +123,12 @@ def next_labels(
 def compute_values(
     results: Sequence[Path], files: Sequence[LabelFile], cells: Sequence[Cell]
 ) -> dict[str, Floats]:
-    """By criterion, see `next_labels`, what a label of each of these cells would tell.
+    """By criterion (see `next_labels`), the value of a label for each of these cells.
 
     Args:
-        results: results folders or files of labels. files: what was read of each.
+        results: results folders or files of labels. files: their content.
 
-    Returns: (n_cells,) values >= 0 for each criterion that applies; 0: it does not ask for a cell.
+    Returns: (n_cells,) values >= 0 for each criterion that applies; 0: the cell is not wanted.
     """
     joint = reduce(join_scales, (file.scale for file in files))
     is_ordered = are_ordered(files[0].kind, joint, *results)
@@ -159,12 +158,12 @@ def choose(
     """Choose n of N cells.
 
     Args:
-        values: criterion -> (N,) values >= 0; 0: the criterion does not ask for this cell.
-        topics, runs: (N,) numbers from 0 of the topic and run of each cell.
+        values: criterion -> (N,) values >= 0; 0: the criterion does not want this cell.
+        topics, runs: (N,) 0-based indices of the topic and run of each cell.
 
-    The random part is drawn first and from all N cells, and its size does not depend on what is
-    drawn: within each topic it is a simple random sample, whatever else is chosen. It is larger
-    where the criteria ask for too few cells; `rest` fills up where they ask for drawn ones.
+    The random part is drawn first, from all N cells, and its size does not depend on the result:
+    within each topic it is a simple random sample, whatever else is chosen. It is larger if the
+    criteria want too few cells; `rest` fills up if they want cells that are already drawn.
     """
     order = rng.permutation(len(topics))
     n = min(n, len(topics))
@@ -184,7 +183,7 @@ def choose(
 
 
 def draw_in_turn(order: NDArray[np.int64], topics: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """The first n cells when all topics take turns, each giving its cells in random order."""
+    """The first n cells, if topics take turns and each gives its cells in random order."""
     turn = np.empty(len(order), dtype=np.int64)
     by_topic = np.argsort(topics[order], kind="stable")
     sizes = np.bincount(topics)
@@ -201,7 +200,7 @@ def _target(
     drawn: NDArray[np.int64],
     n: int,
 ) -> list[tuple[int, str]]:
-    """Cells by criterion, the criteria in turn; fewer than n where they ask for fewer."""
+    """Cells by criterion, the criteria in turn; fewer than n if they want fewer."""
     of_topic = np.bincount(topics[drawn], minlength=topics.max() + 1)
     of_run = np.bincount(runs[drawn], minlength=runs.max() + 1)
     left = {name: np.array(value, dtype=float) for name, value in values.items()}
@@ -212,7 +211,7 @@ def _target(
         for name in list(left):
             crowd = 1 + of_topic[topics] + of_run[runs]
             worth = left[name] / crowd
-            best = int(order[np.argmax(worth[order])])  # of equal ones, the first at random
+            best = int(order[np.argmax(worth[order])])  # ties are broken at random
             if worth[best] <= 0:
                 del left[name]
                 continue
@@ -227,7 +226,7 @@ def _target(
 
 
 def _find_labelled(human: LabelFile, judged: LabelFile) -> set[Cell]:
-    """The cells that people labelled, under the judge's run names: a team prefix may differ."""
+    """The cells that people labelled, by the judge's run names: a team prefix may differ."""
     cells = set(human.cells) | set(human.annotations)
     names = cell_run_aliases(judged.cells, cells, judged.key_names)
     return {rename_runs(cell, judged.key_names, names) for cell in cells}
@@ -238,7 +237,7 @@ def _disagreement(
 ) -> Floats:
     """(N,) mean distance of two judges' labels, as a share of the scale; 0 with one label.
 
-    Without an order any two labels are 1 apart.
+    Without an order, the distance of different labels is 1.
     """
     value = {label: i / max(1, len(scale) - 1) for i, label in enumerate(scale)}
     table = [[value[f.cells[c]] if c in f.cells else np.nan for c in cells] for f in files]
@@ -255,7 +254,7 @@ def _disagreement(
 def _entropy(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
     """(N,) Shannon entropy of the least certain judge, as a share of the maximum, in [0, 1].
 
-    0 where no judge gave probabilities.
+    0 if no judge gave probabilities.
     """
     values = np.zeros(len(cells))
     for file in files:
@@ -267,7 +266,7 @@ def _entropy(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
 
 
 def _margin(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
-    """(N,) how near the nearest judge was to another label, in [0, 1]; 0 where none is known."""
+    """(N,) how near the nearest judge was to another label, in [0, 1]; 0 if unknown."""
     nearness = np.zeros(len(cells))
     for file in files:
         cuts = _cuts(file)
@@ -278,7 +277,7 @@ def _margin(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
 
 
 def _cuts(file: LabelFile) -> list[float]:
-    """Where a judge's scores go over from one label to the next: half-way between the two."""
+    """The cuts between a judge's scores of neighbouring labels: half-way between the two."""
     by_label: dict[str, list[float]] = {}
     for cell, score in file.scores.items():
         if cell in file.cells:
@@ -288,7 +287,7 @@ def _cuts(file: LabelFile) -> list[float]:
 
 
 def make_codes(cells: Sequence[Cell], key_names: Sequence[str], name: str) -> NDArray[np.int64]:
-    """(N,) numbers of the ids under this name; all 0 where cells have no such id."""
+    """(N,) indices of the ids of this name; all 0 if cells have no such id."""
     if name not in key_names:
         return np.zeros(len(cells), dtype=np.int64)
     at = key_names.index(name)
@@ -319,11 +318,11 @@ def sheet_rows(
 
 
 def influence(path: Path, kind: str, cells: Sequence[Cell]) -> NDArray[np.float64]:
-    """(n_cells,) w / (w + gap), in [0, 1]: by one label towards the next run on the leaderboard.
+    """(n_cells,) w / (w + gap), in [0, 1]: how far one label moves a run towards its neighbour.
 
-    w is how much the run's mean moves when the cell's label goes from worst to best, gap how far
-    the run is from its nearest neighbour. The measure is V_strict (A_strict where no nugget is
-    vital) or support_precision; what weighs nothing in it, or is of the only run, is 0.
+    w is the change of the run's mean if the label of the cell goes from worst to best, gap the
+    distance of the run to its nearest neighbour. The measure is V_strict (A_strict if no nugget is
+    vital) or support_precision. A cell without weight in it, or of the only run, is 0.
 
     Args:
         path: a results folder, nugget assignments or support labels.
@@ -348,7 +347,7 @@ def influence(path: Path, kind: str, cells: Sequence[Cell]) -> NDArray[np.float6
 
 
 def _gaps(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n_runs,) how far each run is from the nearest other; infinite for a single run."""
+    """(n_runs,) the distance of each run to the nearest other run; infinite for a single run."""
     gaps = np.full(len(means), np.inf)
     for one, other in pairwise(np.argsort(means)):
         gap = means[other] - means[one]
@@ -365,15 +364,15 @@ def make_people_sheet(
     n_kept: int = KEPT,
     seed: int = 0,
 ) -> Sheet:
-    """Draw items that a cascade left without a label, and some that have one, as rows to fill in.
+    """Draw items that a cascade left without a label, and some labelled items, as rows to fill in.
 
-    `probability` of a row is the share of its topic's items, of those without a label or of those
-    with one, that were drawn. With both parts scores can be corrected.
+    The `probability` of a row is the drawn share of its topic's items without a label, or of those
+    with a label. Scores can be corrected if both parts are drawn.
 
     Args:
-        results: a results folder. kind: of its judgements, see `list_judged_kinds`.
-        n: at most so many items without a label, drawn in turn over the topics; None: all.
-        n_kept: so many items with a label, drawn in turn over the topics; 0: none.
+        results: a results folder. kind: kind of its judgements, see `list_judged_kinds`.
+        n: the most items without a label, drawn in turn over the topics; None: all.
+        n_kept: number of items with a label, drawn in turn over the topics; 0: none.
 
     Raises: InputError if every item has a label, or if the random part cannot reach each topic.
     """
@@ -384,10 +383,10 @@ def make_people_sheet(
     labelled = sorted(file.cells)
     left = sorted(set(file.lines) - set(file.cells))
     if not left:
-        raise InputError(f"{path}: every item has a label; leave out --kept to choose among them")
+        raise InputError(f"{path}: every item has a label; leave out --kept")
     n_topics = len({*make_codes(labelled, file.key_names, "topic_id").tolist()}) if labelled else 0
     if 0 < n_kept < n_topics:
-        what = f"wanted one of each of the {n_topics} topics at least, or 0 and no corrected score"
+        what = f"wanted {n_topics} or more, one a topic, or 0 without a corrected score"
         raise InputError(f"--kept {n_kept}: {what}")
     rng = np.random.default_rng(seed)
     picked: list[tuple[Cell, Choice]] = []

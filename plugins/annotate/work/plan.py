@@ -1,4 +1,4 @@
-"""How queues are made, and what a position in one is."""
+"""The plan of queues, and a position of a queue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..store.kinds import Kind
 
 How = Literal["random", "next"]
 
-REPEATS = 0.05  # of a queue: items that come once more, for a person's agreement with themselves
-GAP = 10  # positions between an item and its repeat, at least
-CONTROLS = 0.05  # of post-edited items: those with a label shown that the judge did not give
-BLOCK = 10  # items of a topic before the next one's turn: a queue cut short has all topics
+REPEATS = 0.05  # share of items that are repeated, to measure self-agreement
+GAP = 10  # least number of positions between an item and its repeat
+CONTROLS = 0.05  # share of post-edited items that show a label that the judge did not give
+BLOCK = 10  # items of a topic per turn, so that an unfinished queue has all topics
 _PLAIN: tuple[Kind, ...] = ("bank", "verify")  # without a judge's labels
 
 
@@ -25,13 +25,13 @@ class Entry(Row):
     """A position in a person's queue.
 
     Attributes:
-        chosen_by: random, what `judge next` chose it by, or "" of topics whose nuggets are edited.
-        probability: of random ones, the share of its topic's items that this person was given by
-            the draw; None: it was not drawn.
-        repeat: which time it is asked, from 0.
+        chosen_by: random, a criterion of `judge next`, or "" for topics whose nuggets are edited.
+        probability: for random items, the share of the topic's items that this person drew; None
+            for other items.
+        repeat: 0 for the first time that the person gets it.
         is_control: `shown` is a label that the judge did not give.
-        shown: the label that stands beside it; None: none does.
-        is_shared: of the part that all annotators get.
+        shown: the label shown next to it; None: no label.
+        is_shared: whether all annotators get it.
     """
 
     cell: Cell
@@ -47,11 +47,11 @@ class Plan(Row):
     """How queues are made.
 
     Attributes:
-        how: random: a draw by topics; next: `random_share` of it is, the rest is chosen for what
-            a label would tell.
-        n: positions of each queue, repeats included; None: as many as there are items, and repeats.
-            Of `verify` a position is a key point, with two questions.
-        overlap: share of the positions that all annotators get, the first ones.
+        how: random: a draw by topics; next: `random_share` is drawn, the rest is chosen where
+            labels help most.
+        n: positions of each queue, with repeats; None: all items, and repeats. For `verify`, a
+            position is a key point with two questions.
+        overlap: share of the positions that all annotators get; they come first.
     """
 
     how: How = "random"
@@ -62,7 +62,7 @@ class Plan(Row):
     condition: Condition = "from_scratch"
 
     def check(self, kind: Kind) -> None:
-        """Raise InputError for what is out of range, or cannot be had of this kind."""
+        """Raise InputError for a value out of range, or one that this kind does not support."""
         if self.n is not None and self.n < 1:
             raise InputError(f"--n {self.n}: wanted 1 or more")
         for name, share in (("random-share", self.random_share), ("overlap", self.overlap)):

@@ -1,4 +1,4 @@
-"""Which items a person gets, in which order, and with which chance each was drawn."""
+"""The items that a person gets, their order, and the probability that each was drawn."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def make_queue(
     barred: Iterable[Cell] = (),
     others: Sequence[Sequence[Entry]] = (),
 ) -> list[Entry]:
-    """A person's queue. The same arguments give the same one.
+    """A person's queue. The same arguments give the same queue.
 
-    Within each topic the random items are a simple random sample of those that the person can be
-    given, whatever else is chosen. Those that all annotators get come first; then, as before,
-    topics take turns, so that a queue that is left early has items of all of them.
+    Within each topic, the random items are a simple random sample of the items that the person can
+    get, whatever else is chosen. Shared items come first. Topics take turns, so that an unfinished
+    queue has items of all topics.
 
     Args:
-        state: what the person did before; what they labelled is not asked again.
-        earlier: the queue that they have, which is made longer: all of it keeps its position. The
-            chance of its items grows with the draw.
-        barred: what they must not get: of their queue under the other condition.
-        others: queues of other annotators; what these drew by themselves is left to them, and
-            nothing is chosen twice, as long as there is something else.
+        state: the person's earlier actions; items that they labelled are left out.
+        earlier: the person's existing queue, which is extended: its items keep their positions, and
+            their probability grows with the draw.
+        barred: items that they must not get, because they are in the queue of the other condition.
+        others: queues of other annotators; items that these drew for themselves, and chosen items,
+            are used again only if no others are left.
 
     Raises: InputError for a bad plan, or if nothing is left to label.
     """
@@ -52,7 +52,7 @@ def make_queue(
     away = units.numbers([*barred, *done]) - mine
     pool = set(range(len(units.names))) - away
     if not pool:
-        raise InputError(f"annotator {annotator}: all {len(units.names):,} items are labelled")
+        raise InputError(f"annotator {annotator}: has labelled all {len(units.names):,} items")
     n, n_repeats = _sizes(plan.n, len(pool), repeats=task.kind != "bank")
     draw = _make_draw(units, pool, earlier)
     theirs = [entry for queue in others for entry in queue]
@@ -79,7 +79,7 @@ def _place(
     n_again: int,
     rng: np.random.Generator,
 ) -> list[Entry]:
-    """The earlier entries, then this order with some of it again, each with its draw."""
+    """The earlier entries, then this order with its repeats, each with its probability."""
     units, shared, drawn = draw.units, set(draw.shared), draw.drawn
     shares = draw.probabilities()
     controls = _controls(order, plan, rng)
@@ -103,7 +103,7 @@ def _place(
 
 
 def _sizes(n: int | None, n_there: int, *, repeats: bool) -> tuple[int, int]:
-    """How many different items, and how many come again."""
+    """The number of different items and of repeats."""
     if not repeats:
         return n_there if n is None else min(n, n_there), 0
     different = n_there if n is None else min(n - round(REPEATS * n), n_there)
@@ -121,7 +121,7 @@ def _make_draw(units: Units, pool: set[int], earlier: Sequence[Entry]) -> Draw:
         number = units.number(entry.cell)
         if number is None:
             cell = " ".join(entry.cell)
-            raise InputError(f"item {cell} of the queue is not in the results any more")
+            raise InputError(f"item {cell} of the queue is no longer in the results")
         if entry.repeat or number in draw.all:
             continue
         if entry.chosen_by != RANDOM:
@@ -136,7 +136,7 @@ def _n_repeated(units: Units, earlier: Sequence[Entry]) -> int:
 
 
 def _controls(order: Sequence[int], plan: Plan, rng: np.random.Generator) -> set[int]:
-    """Which are shown with a label that the judge did not give."""
+    """The positions that show a label that the judge did not give."""
     if plan.condition != "post_edit":
         return set()
     n = round(CONTROLS * len(order))
@@ -146,7 +146,7 @@ def _controls(order: Sequence[int], plan: Plan, rng: np.random.Generator) -> set
 def _show_label(
     task: Task, cell: Cell, plan: Plan, is_control: bool, rng: np.random.Generator
 ) -> str | None:
-    """The label that stands beside a cell."""
+    """The label shown next to a cell."""
     if plan.condition != "post_edit":
         return None
     judged = task.get_first_label(cell)
@@ -158,9 +158,9 @@ def _show_label(
 def _repeats(
     order: Sequence[int], but: Collection[int], n: int, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """The order with n of it once more, `GAP` positions later or more; (number, which time)."""
+    """The order with n repeats, `GAP` or more positions later; (index, repeat)."""
     early = [at for at in range(len(order) - GAP) if order[at] not in but]
-    again: dict[int, list[int]] = {}  # by the position that they come before
+    again: dict[int, list[int]] = {}  # by the position that they precede
     for at in rng.choice(early, min(n, len(early)), replace=False) if early and n else ():
         position = int(rng.integers(int(at) + GAP, len(order) + 1))
         again.setdefault(position, []).append(order[int(at)])

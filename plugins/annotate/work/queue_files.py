@@ -1,4 +1,4 @@
-"""Queues on the disk: made once for a person, a kind and a condition, and the same ever after."""
+"""Stored queues: made once for a person, a kind and a condition, and then fixed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .task import Task
 
 SUFFIX = ".queue.jsonl"
 _R = TypeVar("_R", bound=Row)
-_FIXED = ("how", "random_share", "overlap", "seed")  # what a queue cannot change
+_FIXED = ("how", "random_share", "overlap", "seed")  # options that a queue cannot change
 
 
 class Made(Row):
-    """The first line of a queue's file: whose it is, and how it was made."""
+    """The first line of a queue file: its person, and how it was made."""
 
     annotator: str
     kind: Kind
@@ -35,7 +35,7 @@ class Made(Row):
 
 
 class StoredQueue(NamedTuple):
-    """A queue as its file has it."""
+    """A stored queue."""
 
     made: Made
     entries: list[Entry]
@@ -44,11 +44,10 @@ class StoredQueue(NamedTuple):
 def load_queue(
     folder: Path, task: Task, annotator: str, plan: Plan, state: State | None = None
 ) -> list[Entry]:
-    """A person's queue: that of an earlier start or, where there is none, a new one, kept.
+    """A person's queue: the stored one or, if there is none, a new one, which is stored.
 
-    With a larger `plan.n` than before it grows behind what there is; with a smaller one it is its
-    first positions. What a person labelled, or may be asked, under one condition is not asked under
-    the other: labels are never of both.
+    A larger `plan.n` than before adds items at the end; a smaller one gives the first positions. A
+    person who has or may get an item under one condition never gets it under the other.
 
     Raises: InputError if the file is of other results or another plan, or cannot be written.
     """
@@ -81,12 +80,12 @@ def load_queue(
 
 
 def queue_path(folder: Path, annotator: str, kind: Kind, condition: Condition) -> Path:
-    """Where a person's queue is kept. Raises: InputError for a name that cannot be one."""
+    """The file of a person's queue. Raises: InputError for an invalid name."""
     return folder / f"{check_name(annotator)}.{kind}.{condition}{SUFFIX}"
 
 
 def read_queue(path: Path) -> StoredQueue:
-    """A queue of a file. Raises: InputError with the line that is wrong."""
+    """Read a queue. Raises: InputError with the invalid line."""
     check_file(path)
     try:
         lines = path.read_bytes().splitlines() or [b""]
@@ -111,27 +110,27 @@ def _parse(path: Path, number: int, line: bytes, of: type[_R]) -> _R:
         return of.model_validate_json(line)
     except ValidationError as error:
         why = " ".join(str(error).split("\n")[:3])
-        raise InputError(f"{path}:{number}: no place of a queue: {why}") from None
+        raise InputError(f"{path}:{number}: not an entry of a queue: {why}") from None
 
 
 def _check(path: Path, made: Made, task: Task, plan: Plan) -> None:
     if made.fingerprint != task.fingerprint:
-        raise InputError(f"{path}: was made for other results; name another --dir")
+        raise InputError(f"{path}: was made for other results; choose another --dir")
     for name in _FIXED:
         before, now = getattr(made.plan, name), getattr(plan, name)
         if before != now and (name != "random_share" or plan.how == "next"):
             option = {"how": "queue"}.get(name, name.replace("_", "-"))
             what = f"was made with --{option} {before}, not {now}"
-            raise InputError(f"{path}: {what}; give it again, or name another --dir")
+            raise InputError(f"{path}: {what}; use the earlier value, or choose another --dir")
 
 
 def _check_cells(path: Path, entries: Sequence[Entry], task: Task) -> None:
     cells = set(task.cells)
     for entry in entries:
         if entry.cell not in cells:
-            raise InputError(f"{path}: item {' '.join(entry.cell)} is not in the results any more")
+            raise InputError(f"{path}: item {' '.join(entry.cell)} is no longer in the results")
 
 
 def _count_entries(task: Task, n: int) -> int:
-    """How many entries n positions are: two each of `verify`."""
+    """The number of entries of n positions; `verify` has two for each."""
     return 2 * n if task.kind == "verify" else n

@@ -1,4 +1,4 @@
-"""What people label: the items of one kind, their texts, and what they read about them."""
+"""The task that people label: the items of one kind, their texts and their guidelines."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ from .wording import (
 
 REQUIRED = "required"
 _MAX_QUESTION = 200  # characters of the question above an item
-_WHERE_KNOWN = ("title", "sub_narratives")  # shown where a text has some
+_WHERE_KNOWN = ("title", "sub_narratives")  # shown if a text has some
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The items of one kind in some results, which people label too.
+    """The judged items of one kind that people label.
 
     Attributes:
-        results: folders or files, of one judge each; the first gives items and texts.
-        scale: the labels, worst to best. `bank` has none: there people edit.
-        key_names: of the ids of a cell, the topic's first where there is one.
+        results: folders or files of one judge each; the first gives items and texts.
+        scale: the labels, worst to best; `bank` has none, because people edit there.
+        key_names: names of the ids of a cell; the topic comes first.
         inputs: names of the texts that a person reads, in order.
-        cells: sorted. Of `bank` they are the topics; of `verify` there are two of a key point.
-        needs_spans: labels that nobody can give without the words that they rest on.
-        guidelines: as plain text. fingerprint: names the results that the items are of.
-        files: the judges' labels, one of each of `results`; () of `bank` and `verify`.
-        asks: what people are asked about each item; "": the question of the kind.
+        cells: sorted cells; topics for `bank`, two for each key point for `verify`.
+        needs_spans: labels that need marked words that support them.
+        guidelines: plain text. fingerprint: identifies the results of the items.
+        files: the labels of the judge of each of `results`; () for `bank` and `verify`.
+        asks: the question about each item; "": the question of the kind.
         penalties: cells of points with a weight below 0.
-        bank, points: what `bank` and `verify` are about. documents: of the points.
-        expect: called, once, with the cells of which texts will be wanted.
+        bank, points: the data of `bank` and `verify`. documents: documents of the points.
+        expect: called once with the cells whose texts will be needed.
     """
 
     results: tuple[Path, ...]
@@ -87,10 +87,10 @@ class Task:
     _texts: Callable[[Cell], Texts] = lambda cell: {}
 
     def texts(self, cell: Cell) -> Texts:
-        """The texts of a cell by name; a title and sub-narratives only where there are some.
+        """The texts of a cell by name; title and sub-narratives only if there are some.
 
-        Read when they are wanted, those of other cells with them: first of the ones that `expect`
-        was given. Raises: InputError where one is missing without which nobody can judge it.
+        They are read on demand, together with texts of other cells, first those given to `expect`.
+        Raises: InputError if a text is missing that judging needs.
         """
         return self._texts(cell)
 
@@ -106,30 +106,30 @@ class Task:
         ]
 
     def get_first_label(self, cell: Cell) -> str | None:
-        """The label that the first judge gave. Not for people who label from scratch."""
+        """The label of the first judge. People who label from scratch must not see it."""
         return self.files[0].cells.get(cell) if self.files else None
 
     def question(self, cell: Cell | None = None) -> str:
-        """What people are asked about a cell; None: about cells in general."""
+        """The question about a cell; None: about cells in general."""
         if cell in self.penalties:
             return get_words(self.kind).penalty_question
         return self.asks or get_question(self.kind, cell[-1] if cell else "")
 
     def label_words(self, cell: Cell) -> Mapping[str, str]:
-        """Words of labels that a cell has of its own; {}: those of the kind."""
+        """The words for labels that only this cell has; {}: the words of the kind."""
         return get_words(self.kind).penalty_labels if cell in self.penalties else {}
 
     def number(self, cell: Cell) -> int:
-        """The index of a cell among all. Raises: KeyError if it is none."""
+        """The index of a cell. Raises: KeyError for an unknown cell."""
         return self._numbers[cell]
 
     def topic(self, cell: Cell) -> str:
-        """The topic of a cell; "" where cells name none."""
+        """The topic of a cell; "" if cells have no topic."""
         return cell[0] if self.key_names[0] == "topic_id" else ""
 
     @property
     def guidelines_sha256(self) -> str:
-        """What names the guidelines in events."""
+        """The name of the guidelines in events."""
         return guidelines_sha256(self.guidelines)
 
     @cached_property
@@ -140,14 +140,14 @@ class Task:
 def read_task(
     results: Sequence[Path], kind: Kind, problems: Problems, guidelines: Path | None = None
 ) -> Task:
-    """The task of labelling what was judged.
+    """The task of labelling judged items.
 
     Args:
-        results: results folders, or files of labels or what `bank` and `verify` are about; the
-            first is labelled, others say where judges differ.
-        guidelines: a file of plain text; None: our own words.
+        results: results folders, label files, or the files of `bank` and `verify`; people label
+            the first, the others show where judges differ.
+        guidelines: a file of plain text; None: our default.
 
-    Raises: InputError if there is nothing of this kind, or a file is wrong.
+    Raises: InputError if there are no items of this kind, or a file is invalid.
     """
     first = results[0]
     if kind == "bank":
@@ -157,10 +157,10 @@ def read_task(
     files = _read(results, kind, problems)
     cells = tuple(sorted(files[0].cells or files[0].lines))  # all of a sheet without any label
     if not cells:
-        raise InputError(f"{first}: no item of it has a label of the judge")
+        raise InputError(f"{first}: no item has a label of the judge")
     if not files[0].scale:
-        what = "has no labels, so the scale is not known"
-        raise InputError(f"{first}: {what}; name results of its judge")
+        what = "has no labels, so the scale is unknown"
+        raise InputError(f"{first}: {what}; give results of its judge")
     reader = TextReader(first, files[0].kind, cells, problems)
     about = _about(first, kind, files[0].scale)
     return Task(
@@ -197,7 +197,7 @@ def _read_bank_task(results: Sequence[Path], problems: Problems, guidelines: Pat
 
 
 def _read_verify_task(results: Sequence[Path], problems: Problems, guidelines: Path | None) -> Task:
-    """The task of checking key points against the documents that they were made from."""
+    """The task of checking key points against their source documents."""
     points = read_points(results[0], problems)
     documents = PointDocuments(results[0], (one.point for one in points.values()), problems)
     return Task(
@@ -217,25 +217,25 @@ def _read_verify_task(results: Sequence[Path], problems: Problems, guidelines: P
 
 
 def with_spans(task: Task, labels: str) -> Task:
-    """The task, some of whose labels need words that are marked.
+    """The task with labels that need marked words.
 
     Args:
-        labels: with commas between them; `required`: all of the scale.
+        labels: labels, separated by commas; `required`: all labels of the scale.
 
-    Raises: InputError for an unknown label, or a kind that marks no words.
+    Raises: InputError for an unknown label, or a kind without marked words.
     """
     if task.kind in ("bank", "verify"):
-        raise InputError(f"--spans {labels}: words are not marked in --kind {task.kind}")
+        raise InputError(f"--spans {labels}: --kind {task.kind} has no marked words")
     named = task.scale if labels == REQUIRED else [one.strip() for one in labels.split(",")]
     for name in named:
         if name not in task.scale:
             wanted = ", ".join(task.scale)
-            raise InputError(f"--spans {name!r}: wanted {REQUIRED}, or some of {wanted}")
+            raise InputError(f"--spans {name!r}: wanted {REQUIRED} or some of {wanted}")
     return replace(task, needs_spans=frozenset(named))
 
 
 def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[LabelFile, ...]:
-    """The labels of each of the results."""
+    """The labels of each results folder or file."""
     judged = _get_judged_kind(results[0], kind)
     paths = [find_judged_file(path, judged) for path in results]
     scale = find_file_scale(*results, kind=judged)
@@ -243,13 +243,13 @@ def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[Labe
     problems.raise_errors()
     for path, file in zip(paths, files, strict=True):
         if kind != ITEMS and file.kind != kind:
-            raise InputError(f"{path}: it holds labels of {file.kind}, wanted {kind} (--kind)")
+            raise InputError(f"{path}: has labels of {file.kind}, wanted {kind} (--kind)")
         check_same_things(paths[0], files[0].key_names, path, file.key_names)
     return files
 
 
 def _get_judged_kind(path: Path, kind: Kind) -> str:
-    """The kind of judgements that people label as this: items may be those of any own program."""
+    """The kind of judgements for a kind of labels: items may be those of any custom task."""
     if kind != ITEMS or not path.is_dir() or kind in kinds_in(path):
         return kind
     label_kinds = kinds_of_labels()
@@ -258,20 +258,20 @@ def _get_judged_kind(path: Path, kind: Kind) -> str:
 
 
 def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
-    """What people read instead of the guidelines of their kind; "" for those."""
+    """The text in place of the guidelines of the kind; "": the guidelines of the kind."""
     if (variant := find_variant(kind, scale)) is not None:
         return write_guidelines(kind, variant)
     return _question_in(folder) if kind == ITEMS else ""
 
 
 def _first_sentence(text: str) -> str:
-    """What a question begins with, short enough to stand over each item; "" where it is not."""
+    """The start of a question, short enough to show above each item; "" if it is too long."""
     sentence = re.split(r"(?<=[.?!])\s", " ".join(text.split()), maxsplit=1)[0]
     return sentence if len(sentence) <= _MAX_QUESTION else ""
 
 
 def _penalties(results: Path, kind: Kind) -> frozenset[Cell]:
-    """The cells of points with a weight below 0; none where a file has no weights."""
+    """The cells of points with a weight below 0; none if a file has no weights."""
     if file_kind(find_judged_file(results, kind)) == "labels":
         return frozenset()
     judged = read_judgements(results, kind)
@@ -279,10 +279,10 @@ def _penalties(results: Path, kind: Kind) -> frozenset[Cell]:
 
 
 def _question_in(folder: Path) -> str:
-    """What the own judge of a folder's items is asked; "" where that is not known."""
+    """The instruction of the custom judge of a folder; "" if unknown."""
     if not folder.is_dir():
         return ""
-    from ....judges.custom import read_custom_judge  # with DSPy, which no other kind waits for
+    from ....judges.custom import read_custom_judge  # imports DSPy, which other kinds do not need
 
     with suppress(InputError):
         own = find_inputs(folder).config.items.own
@@ -291,7 +291,7 @@ def _question_in(folder: Path) -> str:
 
 
 def _fingerprint(results: Path) -> str:
-    """What names results: that of a folder's manifest, the hash of a file or of its judgements."""
+    """The fingerprint of results: from a folder's manifest, or the hash of a file or judgements."""
     if results.is_dir() and (results / MANIFEST).is_file():
         fingerprint = json.loads((results / MANIFEST).read_bytes()).get("fingerprint")
         if isinstance(fingerprint, str):

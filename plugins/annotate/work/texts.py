@@ -1,4 +1,4 @@
-"""The texts of cells, read when one is wanted, many at a time, and kept."""
+"""The texts of cells, read on demand, many at a time, and kept."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ....programs.analysis.cell_texts import REMARKS, cell_texts, list_needed
 from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
 
-MAX_CELLS = 50_000  # cells whose texts are read at a time: a reading costs a look at every file
+MAX_CELLS = 50_000  # cells whose texts are read at a time: each reading goes through every file
 _BATCHES = 2  # that are kept
 
 Texts = dict[str, str]
 
 
 class TextReader:
-    """Gives a cell's texts, whatever thread asks.
+    """Gives the texts of a cell, in any thread.
 
     Args:
-        path: a results folder or a file of labels. kind: of its labels.
-        cells: those that may be asked for.
-        problems: takes what is wrong with the files that have the texts.
+        path: a results folder or a file of labels. kind: kind of its labels.
+        cells: cells that may be requested.
+        problems: gets the problems of the files with the texts.
     """
 
     def __init__(self, path: Path, kind: str, cells: Sequence[Cell], problems: Problems) -> None:
@@ -33,14 +33,14 @@ class TextReader:
         self.expect(cells)
 
     def expect(self, cells: Iterable[Cell]) -> None:
-        """Read these together, in this order: those of the queues."""
+        """Read the texts of these cells together, in this order."""
         self._expected = list(dict.fromkeys(cells))
         self._at = {cell: at for at, cell in enumerate(self._expected)}
 
     def of(self, cell: Cell) -> Texts:
-        """The texts of a cell by their names; an optional one that it has not is left out.
+        """The texts of a cell by name, without missing optional texts.
 
-        Raises: InputError where one is missing without which nobody can judge it, and why.
+        Raises: InputError, with the reason, if a text is missing that judging needs.
         """
         with self._lock:
             texts = next((batch[cell] for batch in self._batches if cell in batch), None)
@@ -60,7 +60,7 @@ class TextReader:
             batch = [*self._expected[at:], *self._expected[:at]]
         problems = Problems()
         read = cell_texts(self._path, self._kind, batch[:MAX_CELLS], problems)
-        # What the judge wrote beside its label is not for people who give labels.
+        # People who label must not see the other fields of the judge.
         by_cell = {
             of: {name: text for name, text in texts.items() if name not in REMARKS}
             for of, texts in read.items()

@@ -1,4 +1,4 @@
-"""Key points that people check: two questions about each, and the sheet that comes of it."""
+"""Key points that people check: two questions about each, and the resulting sheet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..store.events import Label
 
 TOPICS = "topics.jsonl"
 KEY_NAMES = ("topic_id", "key_point_id", "task")  # of the cells
-INPUTS = ("question", "text", "spans")  # what a person reads of each
+INPUTS = ("question", "text", "spans")  # the texts that a person reads
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Point:
 
     @property
     def cell(self) -> Cell:
-        """Its topic and its id."""
+        """The topic and the id."""
         return self.topic.id, self.point.id
 
     def row(self) -> dict[str, Any]:
-        """The columns that are known before people answer."""
+        """The columns known before people answer."""
         return {
             "topic_id": self.topic.id,
             "key_point_id": self.point.id,
@@ -46,22 +46,22 @@ class Point:
         }
 
     def texts(self) -> dict[str, str]:
-        """What a person reads, by name; without spans where there are none."""
+        """The texts that a person reads, by name; without empty spans."""
         row = self.row()
         return {name: row[name] for name in INPUTS if row[name]}
 
 
 def read_points(results: Path, problems: Problems) -> dict[Cell, Point]:
-    """The key points of a build or run, as they were before people, by topic and id.
+    """The key points of a build or run, before people checked them, by topic and id.
 
     Args:
         results: the folder of `judge build long2rag`, a results folder with key points, or a file.
 
-    Raises: InputError where there are none.
+    Raises: InputError if there are none.
     """
     path = points_file(results)
     if not path.is_file():
-        raise InputError(f"{results}: has no {KEY_POINTS}, so no key points to verify")
+        raise InputError(f"{results}: has no {KEY_POINTS}, so there are no key points to verify")
     sets = read_key_point_sets(path, problems)
     topics: Mapping[str, Topic] = {}
     if (path.parent / TOPICS).is_file():
@@ -72,12 +72,12 @@ def read_points(results: Path, problems: Problems) -> dict[Cell, Point]:
         topic = topics.get(name) or Topic(id=name, text=of.query)
         points.update({(name, one.id): Point(topic, one) for one in of.key_points})
     if not points:
-        raise InputError(f"{path}: no key point in it")
+        raise InputError(f"{path}: has no key points")
     return points
 
 
 def points_file(results: Path) -> Path:
-    """Where the key points of a folder stand, as they were before people; or the file itself."""
+    """The file of the key points of a folder, before people checked them; or the file itself."""
     if not results.is_dir():
         return results
     paths = (results / name for name in (UNVERIFIED, KEY_POINTS))
@@ -85,17 +85,17 @@ def points_file(results: Path) -> Path:
 
 
 def verify_cells(points: Iterable[Cell]) -> list[Cell]:
-    """A cell for each question about each point, a point's two beside each other."""
+    """A cell for each question about each point; the two of a point are neighbours."""
     return [(*cell, task) for cell in points for task in TASKS]
 
 
 def verification_rows(
     points: Mapping[Cell, Point], labels: Mapping[str, Iterable[Label]]
 ) -> Iterator[dict[str, Any]]:
-    """Rows of `verification.csv`, one for each person and point that they answered a question of.
+    """Rows of `verification.csv`, one for each person and key point with an answer.
 
     Args:
-        labels: of each person, those that hold. Repeats, and *cannot tell*, are not answers.
+        labels: the current labels of each person. Repeats and "cannot tell" are not answers.
     """
     for name, own_labels in labels.items():
         by_point: dict[Cell, dict[str, Label]] = {}

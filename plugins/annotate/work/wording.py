@@ -1,6 +1,6 @@
-"""The words in which people meet a kind of label: what is asked, and what each label means.
+"""The texts about a kind of label: the question, the guidelines, the words for labels.
 
-Each kind has a file in `words/`, with all words about it.
+Each kind has a file in `words/`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ....records.judgements import text_hash
 from ....records.kinds import find_kind
 from ..store.kinds import Kind, words_file
 
-TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
-ALONE = "Go by the words in front of you, not by what you know or could look up."
-_GRADED = 6  # from so many whole grades on, the digits are the grades
+TELL = 'If you cannot decide, choose "cannot tell": a guess would count as your judgement.'
+ALONE = "Judge only by the texts in front of you, not by what you know or could look up."
+_GRADED = 6  # with this many whole grades, the digits are the grades
 _MAX_KEYS = 9
 MAX_MEANING = 300  # characters
 
 
 class ShownLabel(NamedTuple):
-    """A label as people see it: its word, the key that gives it ("": none), its mark.
+    """A label as people see it: its word, its key ("": none), its mark.
 
-    `meaning`: what the guidelines say of it, "" where they do not.
+    `meaning`: its definition in the guidelines, or "".
     """
 
     label: str
@@ -44,8 +44,8 @@ class ShownText(NamedTuple):
     """A text as people see it.
 
     Attributes:
-        of: the input of the judge that it is, as spans and the judges' quotes have it.
-        name: what it is called. sha256: the start of its hash, see `text_hash`.
+        of: the judge's input, as in spans and in the judges' quotes.
+        name: its heading. sha256: the start of its hash, see `text_hash`.
     """
 
     of: str
@@ -55,7 +55,7 @@ class ShownText(NamedTuple):
 
 
 class Practice(NamedTuple):
-    """An item to try the app on, with its label. `why`: in words, shown when it has been tried."""
+    """A practice item with its label. `why`: the explanation, shown after a choice."""
 
     texts: list[ShownText]
     label: str
@@ -64,16 +64,16 @@ class Practice(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """What people read about one kind: a file of `words/`.
+    """The texts about one kind: a file of `words/`.
 
     Attributes:
-        title: what the kind is called. question: asked about each item. parts: asked instead
-            about some parts of it.
-        guidelines: with {alone} and {tell} for what all kinds share, {labels} for what each means.
-        labels: what each means. penalty_question, penalty_labels: instead, of points with a
-            weight below 0. names: of texts. inputs: of the judge, where it has other names.
+        title: name of the kind. question: the question about each item. parts: the questions
+            about parts of an item, if it has parts.
+        guidelines: with {alone} and {tell} for shared sentences, {labels} for the definitions.
+        labels: words for labels. penalty_question, penalty_labels: the same for points with a
+            weight below 0. names: headings of texts. inputs: the judge's names, if they differ.
         shared: the text that several items share, and the last of the ids that name it.
-        practice_texts: the names of the texts of `practice`, items that we made up.
+        practice_texts: the names of the texts of `practice`, which are made-up items.
     """
 
     guidelines: str
@@ -100,12 +100,12 @@ _ANY_NAMES = {
 
 @cache
 def get_words(kind: str) -> Words:
-    """The words of a kind."""
+    """The texts about a kind."""
     return Words(**_read(words_file(kind)))
 
 
 def find_variant(kind: Kind, scale: Sequence[str]) -> Variant | None:
-    """The class in the place of the kind's judge that gives these labels; None: its own scale."""
+    """The variant of the kind's judge that gives these labels; None: the kind's own scale."""
     declared = find_kind(kind)
     return find_variant_of_scale(declared.judge, scale) if declared is not None else None
 
@@ -115,13 +115,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def get_question(kind: Kind, part: str = "") -> str:
-    """What people are asked about each item; of `verify`, about one of its parts."""
+    """The question about each item, or about one part of it for `verify`."""
     words = get_words(kind)
     return words.parts.get(part, words.question)
 
 
 def write_guidelines(kind: str, variant: Variant | None = None) -> str:
-    """The guidelines of a kind, or of a variant of its judge, with what each label means."""
+    """The guidelines of a kind or of a variant of its judge, with the definition of each label."""
     declared = find_kind(kind)
     scale = variant.load_scale() if variant else declared.scale if declared else ()
     words = Words(**_read(variant.words)) if variant else get_words(kind)
@@ -136,7 +136,7 @@ def write_guidelines(kind: str, variant: Variant | None = None) -> str:
 
 
 def show_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[ShownLabel]:
-    """The labels, worst to best. Keys are 1, 2, 3 ..., or the grades where these are 0 to 5.
+    """The labels, worst to best. Keys are 1, 2, 3 ..., or the grades if these are 0 to 5.
 
     >>> [tuple(one[1:4]) for one in show_labels("support", ["none", "partial", "full"])]
     [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
@@ -156,7 +156,7 @@ def show_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[
 def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]:
     """The text after "label:" or its word, up to the next label or the end of the paragraph.
 
-    A label that is defined twice has two meanings, so it is left out.
+    A label with two definitions is left out.
     """
     labels = {name.lower(): one.label for one in shown for name in (one.label, one.word)}
     names = "|".join(re.escape(name) for name in sorted(labels, key=len, reverse=True))
@@ -172,25 +172,25 @@ def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]
 
 
 def cannot_tell_key(scale: Sequence[str]) -> str:
-    """The key of *cannot tell*: 0, or - where 0 is a grade."""
+    """The key of "cannot tell": 0, or - if 0 is a grade."""
     return "-" if _is_graded(scale) else "0"
 
 
 def name_text(kind: Kind, name: str) -> str:
-    """What people read over a text that files call so."""
+    """The heading of a text with this name in files."""
     plain = name.replace("_", " ").capitalize()
     return get_words(kind).names.get(name) or _ANY_NAMES.get(name, plain)
 
 
 def judge_input(kind: Kind, name: str) -> str:
-    """The input of the judge that files of texts call so."""
+    """The judge's input for a text with this name in files."""
     return get_words(kind).inputs.get(name, name)
 
 
 def make_practice(kind: Kind, scale: Sequence[str]) -> list[Practice]:
-    """Items to practise on; [] where ours have labels that this scale has not.
+    """Practice items; [] if their labels are not on this scale.
 
-    Those of `bank` have what to do with a nugget as their label.
+    For `bank`, the label is what to do with a nugget.
     """
     words, wordings = get_words(kind), _read(words_file("texts"))
     fits = kind == "bank" or {one["label"] for one in words.practice} <= set(scale)

@@ -1,4 +1,4 @@
-"""What a task takes of another tool's folder: its rows read once, and what was judged kept."""
+"""The files of another tool for a task: rows read once, judged texts kept."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ....records.reading.problems import InputError, Problems
 from ....records.writing import own_folder
 from .folders import ToolFolder
 
-NO_REASON = Unjudged(Reason.ERROR, "its file says that there is no label, and not why")
-INPUTS = "inputs"  # folder for what was judged: topics, answers, passages
+NO_REASON = Unjudged(Reason.ERROR, "its file has no label and no reason")
+INPUTS = "inputs"  # folder for the judged texts: topics, answers, passages
 
 
 @dataclass
@@ -25,11 +25,11 @@ class ToolFiles:
     """Files of another tool, and the results folder that tasks write them to.
 
     Attributes:
-        topics: their texts, "" where not known. queries: texts that stand with nuggets, by topic.
-        answered: topics that some run answers. runs: all, in order.
+        topics: texts of topics, "" if unknown. queries: texts next to nuggets, by topic.
+        answered: topics that some run answers. runs: all runs, in order.
         answers: by run and topic, sentences as `text` and `citations`. passages: texts by id.
-        late_notes: notes of the manifest, by name, made when everything is read.
-        asked: the kinds of files that were asked for.
+        late_notes: notes of the manifest by name, written after everything is read.
+        asked: the requested kinds of files.
     """
 
     tool: ToolFolder
@@ -45,41 +45,41 @@ class ToolFiles:
     asked: set[FileKind] = field(default_factory=set)
 
     def files(self, kind: FileKind) -> Sequence[Path]:
-        """Those that hold this."""
+        """The files of a kind."""
         self.asked.add(kind)
         return self.tool.files.get(kind, ())
 
     def once(self, kind: FileKind, read: Callable[..., Iterator[Any]]) -> Iterator[Any]:
-        """The rows of all files of a kind. Raises: InputError for an answer that two files have."""
+        """The rows of all files of a kind. Raises: InputError for an answer in two files."""
         seen: dict[tuple[str, str], Path] = {}
         for path in self.files(kind):
             for row in read(path, self.problems):
                 first = seen.setdefault((row.run_id, row.topic_id), path)
                 if first != path:
                     what = f"run {row.run_id!r}, topic {row.topic_id!r} is in {first} too"
-                    raise InputError(f"{path}: {what}; name the folder, or file, of one judge")
+                    raise InputError(f"{path}: {what}; give the folder or file of one judge")
                 yield row
 
     def cell(self, run_id: str, topic_id: str, query: str = "") -> None:
-        """Note that a run answers a topic."""
+        """Record that a run answers a topic."""
         self.runs[run_id] = self.answered[topic_id] = None
         self.topics[topic_id] = self.topics.get(topic_id) or query
 
     def answer(self, run_id: str, topic_id: str, text: str) -> None:
-        """Note what a run answers, if its text is known."""
+        """Record the answer of a run, if its text is known."""
         if text:
             self.answers[run_id, topic_id] = [{"text": text, "citations": []}]
 
     def count(self, stage: str, ids: dict[str, Any], label: Any, why: Unjudged = NO_REASON) -> None:
-        """Count an item, judged unless its label is None."""
+        """Count an item; it is judged unless its label is None."""
         self.results.count_outcome(stage, ids, why if label is None else Judged({}))
 
     def list_judged_topics(self) -> list[str]:
-        """Those that a run must answer; of passages alone those that have some."""
+        """The topics that a run must answer; for passages only, the topics with passages."""
         return list(self.answered or self.topics)
 
     def write_inputs(self, made: Path) -> dict[str, Path]:
-        """Write what was judged, as far as it is known; the files by their names in a config."""
+        """Write the known judged texts; return the files by their names in a config."""
         self.topics |= {t: query for t, query in self.queries.items() if not self.topics.get(t)}
         named = {
             "topics": [{"id": t, "title": text or t} for t, text in self.topics.items()],

@@ -1,4 +1,4 @@
-"""Folders that nuggetizer or RAGDoll wrote: which of their files hold what, and who takes it."""
+"""Folders of nuggetizer or RAGDoll: the kinds of their files, and the tasks that read them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ....records.reading.problems import InputError
 
 GROUP = "nuggetjudge.tool_files"  # of entry points: TASK.KIND = "module:function" of a ToolFiles
 _ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".txt")
-_NOT_THEIRS = ("manifest.json", "journal")  # of results folders of ours, finished or not
-_EVENTS = "raw-events"  # what RAGDoll's agent printed, a file a call
+_NOT_THEIRS = ("manifest.json", "journal")  # in our results folders, finished or not
+_EVENTS = "raw-events"  # output of RAGDoll's agent, a file a call
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class ToolFolder:
     """A folder of another tool's judgements.
 
     Attributes:
-        files: by what they seem to hold, sorted by name.
-        judged: the tasks whose judgements are among them, with the kind of file that has these.
+        files: files by their apparent kind, sorted by name.
+        judged: the tasks with judgements in the folder, and the kind of their file.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class ToolFolder:
 
 @cache
 def find_takers() -> Mapping[tuple[ProgramName, FileKind], EntryPoint]:
-    """Who writes the judgements of a kind of file as those of a task, in the order of the tasks."""
+    """The functions that read a kind of file for a task, in the order of the tasks."""
     named = {(*entry.name.split(".", 1),): entry for entry in entry_points(group=GROUP)}
     tasks = program_names()
     known = sorted((at for at in named if at[0] in tasks), key=lambda at: tasks.index(at[0]))
@@ -48,9 +48,9 @@ def find_takers() -> Mapping[tuple[ProgramName, FileKind], EntryPoint]:
 
 
 def find_tool_folder(path: Path) -> ToolFolder | None:
-    """What another tool left in a folder, or one level below it; None: no judgements of any.
+    """The files of another tool in a folder, or one level below it; None without judgements.
 
-    Only the beginning of each file is read. A folder of ours is none.
+    Only the beginning of each file is read. Our own results folders do not count.
     """
     if not path.is_dir() or _is_ours(path):
         return None
@@ -81,4 +81,4 @@ def _kind(path: Path) -> str:
     try:
         return file_kind(path) if first_line(path) else "empty"
     except InputError:
-        return "of no known kind"
+        return "of an unknown kind"

@@ -1,4 +1,4 @@
-"""What nuggetizer or RAGDoll judged, as a results folder: its files written in our layouts."""
+"""Imports the judgements of nuggetizer or RAGDoll as a results folder, in our formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROUNDED = 5e-6  # tools write six digits
 
 
 def find_folder(path: Path) -> OtherFolder | None:
-    """What nuggetizer or RAGDoll judged in a folder; None: nothing."""
+    """The judgements of nuggetizer or RAGDoll in a folder; None if there are none."""
     if (tool := find_tool_folder(path)) is None:
         return None
     return OtherFolder(path, tool.judged_files, partial(write_results, tool))
@@ -36,11 +36,11 @@ def find_folder(path: Path) -> OtherFolder | None:
 def write_results(tool: ToolFolder, made: Path) -> Problems:
     """Write a results folder from another tool's files, with scores and manifest.
 
-    What their tools count as 0, a judgement that failed, is unjudged here. What was judged is
-    written beside it as far as their files have it, so that answers can be shown.
+    A failed judgement, which these tools count as 0, is unjudged here. The judged texts are written
+    next to it as far as the files have them, so that answers can be shown.
 
-    Returns: what readers left out or doubted, and where the tool's own metrics differ from these.
-    Raises: InputError for a broken file, with its line.
+    Returns: what the readers left out or doubted, and where the tool's own metrics differ.
+    Raises: InputError for an invalid file, with its line.
     """
     problems = Problems()
     with Results(made, program_files([one.name for one in programs()])) as results:
@@ -80,7 +80,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
 
 
 def _hold_against_theirs(tool: ToolFolder, scored: list[Any], problems: Problems) -> None:
-    """Note, a row a file, how many of the tool's own values are others than these."""
+    """Report, for each file, how many of the tool's own values differ from ours."""
     ours = {(row.run_id, row.topic_id, row.measure): row.value for row in scored}
     runs = {row.run_id for row in scored}
     for path in tool.files.get("scores", ()):
@@ -96,7 +96,7 @@ def _hold_against_theirs(tool: ToolFolder, scored: list[Any], problems: Problems
         differ = [pair for pair in pairs if not _is_same(pair[1], pair[2])]
         if differ:
             (run, topic, measure), theirs, here = differ[0]
-            what = f"{len(differ):,} of {len(pairs):,} values are others than the labels give here"
+            what = f"{len(differ):,} of {len(pairs):,} values differ from those of the labels"
             example = (
                 f"{measure} of run {run!r}, topic {topic!r} is {theirs} there, {_as_text(here)}"
             )

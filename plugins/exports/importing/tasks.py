@@ -1,4 +1,4 @@
-"""What the tasks of the core take from another tool's files; each is named by an entry point.
+"""How the tasks of the core read another tool's files; an entry point names each function.
 
 The name of the entry point is TASK.KIND, with the kind of file that has the judgements.
 """
@@ -20,7 +20,7 @@ from .files import NO_REASON, ToolFiles
 
 
 def take_nuggets(theirs: ToolFiles) -> None:
-    """Write nuggets of answers, and the bank of a topic that has none in a file."""
+    """Write the nuggets of answers, and the bank of a topic without one in a file."""
     banks: dict[str, NuggetBank] = {}
     for path in theirs.files("nuggets"):
         banks |= read_nugget_banks(path, theirs.problems)
@@ -44,7 +44,7 @@ def take_nuggets(theirs: ToolFiles) -> None:
 
 
 def take_support(theirs: ToolFiles) -> None:
-    """Write citations of sentences, with RAGDoll's reasons where its calls are there."""
+    """Write the citations of sentences, with RAGDoll's reasons if its calls are available."""
     calls: dict[CitationKey, SupportJudgement] = {}
     for path in theirs.files("support_judgments"):
         calls |= read_support_judgements(path, theirs.problems)
@@ -83,21 +83,20 @@ def _why(call: SupportJudgement | None, *, has_calls: bool) -> Unjudged:
     """Why a citation has no label, by the tool's file of calls.
 
     Args:
-        has_calls: whether there is such a file: a citation that it lacks had no text to be
-            judged by.
+        has_calls: whether there is such a file: a citation that it lacks had no passage text.
     """
     if call is not None and call.reason is not None:
         return Unjudged(call.reason, call.detail, call.raw)
     if has_calls and call is None:
-        return Unjudged(Reason.NO_PASSAGE, "the tool did not ask: it had no text of this passage")
+        return Unjudged(Reason.NO_PASSAGE, "the tool had no text of this passage")
     return NO_REASON
 
 
 def take_relevance(theirs: ToolFiles) -> None:
-    """Write grades, without the ranking that they stood in, which the files do not have."""
+    """Write grades without a ranking, which the files do not have."""
     with theirs.results.open(RELEVANCE) as rows:
         for path in theirs.files("relevance"):
-            what = "grades without the order of the passages: no ranking measures"
+            what = "grades without the order of the passages, so there are no ranking measures"
             theirs.problems.keep(path, 0, "no_ranking", what)
             for row in read_relevance(path, theirs.problems):
                 theirs.topics.setdefault(row.topic_id, "")

@@ -56,7 +56,7 @@ def test_all_done_wants_a_label_or_cannot_tell_on_each(site, open_site):
     it.presses("1", "j", "0", "d")
     assert it.page.locator("h1").inner_text() == first
     assert at(it) == 1
-    assert it.spoken == '1 item without a label yet: a label or "cannot tell" on each'
+    assert it.spoken == '1 item without a label: give each item a label or "cannot tell"'
     it.presses("0", "d")
     assert it.page.locator("h1").inner_text() != first
     assert rows(it) == [("Fact 0", None), ("Fact 1", None), ("Fact 2", None)]
@@ -132,7 +132,7 @@ def test_from_one_item_to_all_of_its_answer_and_back(site, open_site):
     it = open_site(site)
     it.presses("j")
     words = it.page.locator(".text").last.inner_text()
-    it.page.get_by_role("link", name="all of this answer").click()
+    it.page.get_by_role("link", name="all items of this answer").click()
     it.settled()
     assert it.page.locator(".rows > [aria-current] legend").inner_text() == words
     it.page.go_back()

@@ -188,9 +188,9 @@ def test_the_banner_says_that_the_server_is_gone_until_it_is_back(context, serve
     server.kill()
     page.keyboard.press("1")
     banner.get_by_text("The server does not answer").wait_for()
-    assert "none is lost" in banner.inner_text()
+    assert "nothing is lost" in banner.inner_text()
     again = served(tmp_path)
-    banner.get_by_text("started anew").wait_for(timeout=8_000)
+    banner.get_by_text("was restarted").wait_for(timeout=8_000)
     entered(context, again.links["ann"])
     banner.wait_for(state="hidden", timeout=8_000)
     assert [row["label"] for row in again.kept()] == ["none"]

@@ -86,7 +86,7 @@ def test_sentences_by_keys_shift_takes_several_and_delete_lets_go(site, open_sit
     assert spans(site) == ["𝒳 stands first.", TEXT[TEXT.index("Decks") :]]
     it.presses("k", "s", "]", "Delete")
     assert spans(site) == [TEXT[TEXT.index("Decks") :]]
-    it.page.get_by_role("button", name="take the mark away").click()
+    it.page.get_by_role("button", name="remove the mark").click()
     it.settled()
     assert spans(site) == []
     assert [one.label for one in site.labels()] == ["partial_support"]
@@ -131,15 +131,15 @@ def test_a_label_that_needs_marked_words_waits_for_them_and_keeps_them(serve, op
     site = serve(nugget_rows(n=4, text=TEXT), spans="partial_support,support")
     it = open_site(site, view)
     it.presses("3")
-    it.page.get_by_text('Mark the words that "all of it" rests on').wait_for()
+    it.page.get_by_text('Before you choose "all of it", mark the words').wait_for()
     assert site.events() == []
     assert it.page.locator("input:checked").count() == 0
     it.presses("]", "Enter")  # marking has begun
-    assert not it.page.get_by_text("Mark the words that").is_visible()
+    assert not it.page.get_by_text("mark the words that").is_visible()
     it.presses("3")
     assert spans(site) == ["𝒳 stands first."]
     it.presses("k", *(("s",) if it.page.locator(".marking").is_hidden() else ()), "]", "Delete")
-    it.page.get_by_text('Mark the words that "all of it" rests on').wait_for()
+    it.page.get_by_text('Before you choose "all of it", mark the words').wait_for()
     assert spans(site) == ["𝒳 stands first."]  # what was given stands until there are others
     it.presses("]", "]", "Enter")
     assert [words.startswith("The") for words in spans(site)] == [True]

@@ -24,7 +24,7 @@ def disputed(serve):
 
 @pytest.mark.parametrize(
     ("against_judge", "said", "n"),
-    [(False, "is not shown", 2), (True, "is one of the unnamed labels", 3)],
+    [(False, "is not shown", 2), (True, "is one of the anonymous labels", 3)],
 )
 def test_an_adjudicator_begins_at_the_first_dispute_and_knows_whose_labels_there_are(
     disputed, open_site, against_judge, said, n
@@ -48,11 +48,11 @@ def test_an_adjudicator_without_a_dispute_is_told_so(serve, open_site):
 
 def test_what_goes_wrong_at_a_button_is_said(serve, open_site):
     page = open_site(serve(nugget_rows()), "start")
-    refused = {"status": 403, "json": {"error": "this link labels nothing"}}
+    refused = {"status": 403, "json": {"error": "this link is not for labelling"}}
     page.page.route("**/api/next*", lambda route: route.fulfill(**refused))
     page.page.get_by_role("button", name="Begin").click()
-    page.page.locator(".banner").get_by_text("this link labels nothing").wait_for()
-    page.page.get_by_role("button", name="I have read this").click()
+    page.page.locator(".banner").get_by_text("this link is not for labelling").wait_for()
+    page.page.get_by_role("button", name="OK").click()
     page.page.locator(".banner").wait_for(state="hidden")
     page.page.unroute("**/api/next*")
     page.page.get_by_role("button", name="Begin").click()

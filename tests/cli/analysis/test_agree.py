@@ -232,7 +232,7 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
         *("next", "judged", "--kind", "support", "--n", 200, "--labels", "sheet.csv"),
         *("--out", "more.jsonl"),
     )
-    assert "of 100 items, 10 of which are labelled already" in more.out
+    assert "of 100 items; 10 already have a label" in more.out
     names = ("topic_id", "run_id", "sentence_id", "passage_id")
     first = {tuple(row[name] for name in names) for row in rows[:10]}
     second = read_rows(demo / "more.jsonl")
@@ -243,7 +243,7 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
 @pytest.mark.whole
 def test_a_sheet_says_what_else_could_be_labelled_where_no_kind_was_named(judge, demo):
     ran = judge("next", "judged", "--n", 2, "--out", "sheet.csv")
-    assert ran.out.endswith("Also judged there: support (--kind).\n")
+    assert ran.out.endswith("Other judgements of the results: support (--kind).\n")
     ran = judge("next", "judged", "--kind", "support", "--n", 2, "--out", "support.csv")
     assert "Also judged" not in ran.out
 

@@ -73,7 +73,7 @@ def test_contexts_are_what_the_traced_retriever_found_and_traces_are_samples(sto
     ]
     assert [text.splitlines()[1:] for text in why] == [
         ["The answer does not state:", f"- {FACTS[1]} (vital)"],
-        ["Not carried by what they cite:", "- They hum.: cites nothing"],
+        ["Not supported by their citations:", "- They hum.: cites nothing"],
     ]
 
     wanted = {

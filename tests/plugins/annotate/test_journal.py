@@ -180,7 +180,7 @@ def test_two_servers_cannot_write_one_journal(journal, tmp_path):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (b"{}", ":2: no event here"),
+        (b"{}", ":2: not an event"),
         (b'{"do":"label","id":"event-77","seq":9,"kind":"support","cell":["1"],"label":"x"}', "9"),
         (b'{"do":"undo","id":"undo-0001","seq":2,"of":7}', "undo of event 7"),
     ],

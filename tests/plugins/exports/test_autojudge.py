@@ -96,7 +96,7 @@ def test_a_reply_that_was_changed_is_found_with_its_line_and_what_follows(export
     ran = judge("verify", "aj")
     assert ran.code == 1
     assert f"aj/cache/default.jsonl:{at}: the reply is not what was written" in ran.out
-    assert "aj/cache/default.jsonl: is not what was exported (SHA-256)" in ran.out
+    assert "aj/cache/default.jsonl: has changed since the export (SHA-256)" in ran.out
     assert "support.jsonl, line " in ran.out  # the judgement that rests on it
     assert "nuggets-support.eval.txt, line " in ran.out  # and the score
 
@@ -119,7 +119,7 @@ def test_a_reply_that_is_missing_is_said_and_is_no_score(exported, judge):
     ran = judge("verify", "aj")
     assert ran.code == 1
     assert "6 replies, wanted +2" in ran.out
-    assert "2 more judgements are not made: 2 questions have no reply" in ran.out
+    assert "2 more judgements failed: 2 questions have no stored reply" in ran.out
     assert '"label":null' in ran.out  # as it is replayed
 
 
@@ -128,8 +128,8 @@ def test_an_input_that_was_changed_or_taken_away_is_found(exported, judge):
     (exported / "inputs/one.jsonl").unlink()
     ran = judge("verify", "aj")
     assert ran.code == 1
-    assert "aj/inputs/topics.tsv: is not what was exported" in ran.out
-    assert "aj/inputs/one.jsonl: is not there" in ran.out
+    assert "aj/inputs/topics.tsv: has changed since the export" in ran.out
+    assert "aj/inputs/one.jsonl: is missing" in ran.out
     assert "not replayed" in ran.out
 
 
@@ -199,13 +199,13 @@ def test_what_cannot_be_exported_is_refused_and_leaves_nothing(
         return ran.err
 
     assert "is in the results folder" in refused("out/aj")
-    assert "would stand in the export" in refused("aj", "--pseudonyms", "aj/key.json")
+    assert "would be inside the export" in refused("aj", "--pseudonyms", "aj/key.json")
     assert "is not empty" in refused("tiny")
     shutil.rmtree(tmp_path / "home/cache")
     assert "out: 6 of its judgements have no kept reply" in refused("aj")
     assert not (tmp_path / "aj").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"tiny", "home", "out"}
-    assert "tiny: no export, export.json is missing" in judge("verify", "tiny").err
+    assert "tiny: is not an export, export.json is missing" in judge("verify", "tiny").err
 
 
 def test_an_input_that_names_runs_in_a_way_of_its_own_gets_no_pseudonyms(

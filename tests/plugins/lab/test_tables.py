@@ -289,7 +289,7 @@ def test_edited_results_do_not_follow_from_the_kept_replies(results, verify, tmp
     shutil.rmtree(results / "other-cache")  # nothing proves them any more
     checked = json.loads(verify(edited, "--json")[1])
     assert (checked["is_same"], checked["replies"]) == (False, 0)
-    assert checked["other"] == ["4 judgements have no kept reply: it is in the cache no more"]
+    assert checked["other"] == ["4 judgements have no stored reply: it is no longer in the cache"]
 
 
 @pytest.mark.usefixtures("with_seek")

@@ -181,7 +181,7 @@ def test_inputs_that_changed_or_went_are_warned_of_and_named(demo, tmp_path):
     assert any(f"is missing: {tmp_path / 'gone'}." in text for text in texts)
     assert not any("changed" in text or "is missing" in text for text in warned(of(demo)))
     states = [row["now"] for row in make_method(of(other))["folders"][0]["inputs"]]
-    assert states == ["changed", "not there", "the same"]
+    assert states == ["changed", "missing", "unchanged"]
 
 
 def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does(demo):

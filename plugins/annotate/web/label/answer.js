@@ -134,7 +134,7 @@ function screen(root, api, route) {
 
   function tell() {
     const open = rows.filter(({ item }) => !item.label).length;
-    left.textContent = open ? `${count(open, "item")} without a label yet` : "all have one";
+    left.textContent = open ? `${count(open, "item")} without a label` : "all items have a label";
   }
 
   function label(value, goesOn) {
@@ -176,7 +176,7 @@ function screen(root, api, route) {
 
   function move(step, first = "") {
     const to = rows[at + step];
-    if (!to) return say(step < 0 ? "this is the first" : "this is the last");
+    if (!to) return say(step < 0 ? "this is the first item" : "this is the last item");
     const isOnRadio = rows[at].root.contains(document.activeElement) && document.activeElement.matches("[type=radio]");
     const radio = isOnRadio ? rows[at].buttons.inputs.indexOf(document.activeElement) : -1;
     choose(at + step);
@@ -186,14 +186,14 @@ function screen(root, api, route) {
 
   function clear() {
     const { item, buttons } = rows[at];
-    if (!item.label) return say("there is no label to take away");
+    if (!item.label) return say("there is no label to remove");
     events.clear(item);
     buttons.show(undefined);
     keep(item, draft());
     last.did({ n: item.n, what: "clear" });
     signs(rows[at]);
     tell();
-    say("the label is gone");
+    say("label removed");
   }
 
   function flag() {
@@ -211,7 +211,7 @@ function screen(root, api, route) {
       if (n === null) return;
       last.ask();
       await open(n);
-      say(what === "undo" ? "undone" : "done again");
+      say(what === "undo" ? "undone" : "redone");
     } finally {
       letGo();
     }
@@ -222,7 +222,7 @@ function screen(root, api, route) {
     const open1 = rows.findIndex(({ item }) => !item.label);
     if (open1 >= 0) {
       choose(open1);
-      return say(`${left.textContent}: a label or "cannot tell" on each`);
+      return say(`${left.textContent}: give each item a label or "cannot tell"`);
     }
     const isWanted = work.turn(false);
     const letGo = holdKeys(PATIENCE_MS);
@@ -234,7 +234,7 @@ function screen(root, api, route) {
     if (n === undefined || !isWanted()) return;
     if (n === null) {
       say("all done");
-      notice.replaceChildren(await ending(api, "Every item of every answer has a label. You can still go back and change one.", (n) => goes(n)));
+      notice.replaceChildren(await ending(api, "Every item of every answer has a label. You can still go back and change a label.", (n) => goes(n)));
     } else await open(n, false);
   }
 
@@ -256,9 +256,9 @@ function screen(root, api, route) {
 }
 
 function bindKeys(task, shown) {
-  const words = { j: "next of the list", k: "one before in the list", s: "mark words of the answer; again: done" };
+  const words = { j: "next item of the list", k: "previous item of the list", s: "start or stop marking words of the answer" };
   const { any, once } = bindLabelling("answer", task, shown, words);
-  bind("ArrowDown", "as j", any((page) => page.move(1)), "answer");
-  bind("ArrowUp", "as k", any((page) => page.move(-1)), "answer");
-  bind("d", "all done: on to the next answer", once((page) => void page.done()), "answer");
+  bind("ArrowDown", "same as j", any((page) => page.move(1)), "answer");
+  bind("ArrowUp", "same as k", any((page) => page.move(-1)), "answer");
+  bind("d", "all done, go to the next answer", once((page) => void page.done()), "answer");
 }

@@ -16,7 +16,7 @@ import { strip } from "./strip.js";
 import { blocks, questionIn } from "./texts.js";
 import { noteField } from "./why.js";
 
-const NOTHING_OPEN = "Every item has a label, or was looked at and left. You can still go back and change one.";
+const NOTHING_OPEN = "You have labelled or skipped every item. You can still go back and change a label.";
 const PATIENCE_MS = 1_000; // then keys are for what is shown, though the server has not answered
 const NOTHING = { rationale: "", spans: [] };
 
@@ -38,21 +38,21 @@ function screen(root, api, route) {
   const reading = el("div", { class: "reading" });
   const asking = el("div", { class: "asking" });
   const flagNote = noteField({
-    label: "What is wrong with this item? (You need not say.)",
+    label: "What is wrong with this item? (optional)",
     onleft: (text) => item && events.flag(item, true, (item.why = text)),
   });
   const why = noteField({
     label: "Why this label?",
     ontyped: () => item && keep(item, draft()),
-    onleft: () => again("the reason is saved"),
+    onleft: () => again("reason saved"),
   });
   const actions = el("div", { class: "more" }, [
-    ["u", "undo", undo], ["s", "mark words", spans], ["c", "say why", reason], ["f", "flag", flag], ["n", "note on the flag", note],
-    ["l", "later", skip], ["x", "take the label away", clear],
+    ["u", "undo", undo], ["s", "mark words", spans], ["c", "give a reason", reason], ["f", "flag", flag], ["n", "note on the flag", note],
+    ["l", "later", skip], ["x", "remove label", clear],
   ].map(([key, word, act]) => el("button", { type: "button", "data-key": key, onclick: () => act() },
     el("kbd", { "aria-hidden": "true" }, key), ` ${word}`)));
   const links = (n) => task.views?.includes("answer")
-    ? el("a", { href: `#answer?n=${n}` }, "all of this answer at once") : null;
+    ? el("a", { href: `#answer?n=${n}` }, "all items of this answer") : null;
 
   const events = makeEvents(api, (error, n) => {
     at.forget();
@@ -105,7 +105,7 @@ function screen(root, api, route) {
       chosen: item.label ? item.label.label : undefined,
     });
     asking.replaceChildren(...[
-      item.label || !item.is_skipped ? null : el("p", { class: "soft" }, "You left this one for later."),
+      item.label || !item.is_skipped ? null : el("p", { class: "soft" }, "You left this item for later."),
       work.judged(item, () => label(item.shown), "Enter"), chosen.root, work.needs, marks.root, why.root, flagNote.root, el("div", { class: "below" }, actions, links(item.n), last.root)].filter(Boolean));
     flagged();
     notice.querySelector(".done")?.remove();
@@ -184,12 +184,12 @@ function screen(root, api, route) {
   }
 
   function clear() {
-    if (!item?.label) return say("there is no label to take away");
+    if (!item?.label) return say("there is no label to remove");
     events.clear(item);
     chosen.show(undefined);
     last.did({ n: item.n, what: "clear" });
     keep(item, draft());
-    say("the label is gone");
+    say("label removed");
   }
 
   function flag() {
@@ -229,7 +229,7 @@ function screen(root, api, route) {
       at.forget();
       last.ask();
       await show(n);
-      say(what === "undo" ? "undone" : "done again");
+      say(what === "undo" ? "undone" : "redone");
     } finally {
       letGo();
     }
@@ -237,7 +237,7 @@ function screen(root, api, route) {
 
   async function move(step) {
     if (!item) return;
-    if (!(await show(item.n + step))) say(step < 0 ? "this is the first" : "this is the last");
+    if (!(await show(item.n + step))) say(step < 0 ? "this is the first item" : "this is the last item");
   }
 
   function spans() {
@@ -268,8 +268,8 @@ function screen(root, api, route) {
 }
 
 function bindKeys(task, shown) {
-  const words = { j: "next item", k: "item before", s: "mark words; again: done" };
+  const words = { j: "next item", k: "previous item", s: "start or stop marking words" };
   const { once } = bindLabelling("item", task, shown, words, (page, step) => void page.move(step));
   bind("n", "note on the flag", once((page) => page.note()), "item");
-  bind("l", "leave it for later", once((page) => page.skip()), "item");
+  bind("l", "leave the item for later", once((page) => page.skip()), "item");
 }

@@ -35,7 +35,7 @@ export function labelling(api) {
       const isLacking = (task.needs_spans ?? []).includes(label) && !marks.spans().length;
       needs.hidden = !isLacking;
       if (!isLacking) return false;
-      needs.textContent = `Mark the words that "${word(label)}" rests on. Then it can be given.`;
+      needs.textContent = `Before you choose "${word(label)}", mark the words that support it.`;
       if (!marks.isOn()) marks.turn(true);
       return true;
     },
@@ -73,12 +73,12 @@ export function bindLabelling(of, task, shown, words, arrow = () => false) {
   const once = (act) => (event) => (there() && !event.repeat ? act(there()) : false);
   for (const { key, word, label } of choices(task)) if (key) bind(key, word, once((page) => page.label(label)), of);
   for (const key of ["u", "Backspace"]) bind(key, "undo", once((page) => void page.undo()), of);
-  bind("U", "do again what was undone (Shift and u)", once((page) => void page.undo("redo")), of);
+  bind("U", "redo (Shift and u)", once((page) => void page.undo("redo")), of);
   bind("j", words.j, any((page) => void page.move(1)), of);
   bind("k", words.k, any((page) => void page.move(-1)), of);
-  bind("c", "say why", once((page) => page.reason()), of);
-  bind("f", "flag, or take the flag away", once((page) => page.flag()), of);
-  bind("x", "take the label away", once((page) => page.clear()), of);
+  bind("c", "give a reason", once((page) => page.reason()), of);
+  bind("f", "flag, or remove the flag", once((page) => page.flag()), of);
+  bind("x", "remove the label", once((page) => page.clear()), of);
   bind("s", words.s, once((page) => page.spans()), of);
   bindMarking(of, {
     marks: () => there()?.marks(),

@@ -14,15 +14,15 @@ export function bindMarking(of, { marks, entered, moved }) {
     return event.shiftKey ? false : moved(step);
   };
   bind("]", "marking words: next sentence", marking((m) => m.move(1, false)), of);
-  bind("[", "marking words: sentence before", marking((m) => m.move(-1, false)), of);
-  bind("}", "marking words: one sentence more (Shift and ])", marking((m) => m.move(1, true)), of);
-  bind("{", "marking words: one sentence less (Shift and [)", marking((m) => m.move(-1, true)), of);
-  bind("ArrowRight", "as j; marking words: as ]", arrow(1), of);
-  bind("ArrowLeft", "as k; marking words: as [", arrow(-1), of);
-  bind("w", "marking words: by word, or by sentence", marking((m) => m.byWord()), of);
-  bind("Delete", "marking words: take a mark away", marking((m) => m.drop()), of);
-  bind("Escape", "marking words: done", marking((m) => m.turn(false)), of);
-  bind("Enter", "keep the judge's label, where it is shown; marking words: mark", (event) => {
+  bind("[", "marking words: previous sentence", marking((m) => m.move(-1, false)), of);
+  bind("}", "marking words: extend by a sentence (Shift and ])", marking((m) => m.move(1, true)), of);
+  bind("{", "marking words: shrink by a sentence (Shift and [)", marking((m) => m.move(-1, true)), of);
+  bind("ArrowRight", "same as j; marking words: same as ]", arrow(1), of);
+  bind("ArrowLeft", "same as k; marking words: same as [", arrow(-1), of);
+  bind("w", "marking words: move by word or by sentence", marking((m) => m.byWord()), of);
+  bind("Delete", "marking words: remove a mark", marking((m) => m.drop()), of);
+  bind("Escape", "marking words: stop", marking((m) => m.turn(false)), of);
+  bind("Enter", "keep the judge's label if it is shown; marking words: mark", (event) => {
     if (event.target instanceof Element && event.target.closest("button, a, summary")) return false;
     return marks() ? marks().mark() : entered(event);
   }, of);

@@ -16,7 +16,7 @@ export function mounted(id, make, bindKeys) {
     isBound = true;
   };
   const view = async (root, api, route) => {
-    const section = el("section", { id, class: "work", tabindex: "-1" }, el("p", { class: "nothing" }, "One moment."));
+    const section = el("section", { id, class: "work", tabindex: "-1" }, el("p", { class: "nothing" }, "Loading …"));
     root.replaceChildren(section);
     const page = make(section, api, route);
     const stop = () => {

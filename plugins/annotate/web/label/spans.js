@@ -20,8 +20,8 @@ export function spanMarks(markable, spans, onchange) {
   const list = el("ul", { class: "marked", "aria-label": "Words that you marked" });
   const grain = el("button", { type: "button", onclick: () => byWord() });
   const bar = el("div", { class: "marking", role: "group", "aria-label": "Mark words", hidden: true },
-    el("p", {}, "Select words", el("span", { class: "by-keys" }, ", or go by sentence with ", el("kbd", {}, "["), " ",
-      el("kbd", {}, "]"), " (with Shift: several)"), "."),
+    el("p", {}, "Select words with the mouse", el("span", { class: "by-keys" }, ", or go by sentence with ", el("kbd", {}, "["), " ",
+      el("kbd", {}, "]"), " (Shift: select several)"), "."),
     // What is selected would be let go of before the click.
     el("button", { type: "button", onpointerdown: (event) => event.preventDefault(), onclick: () => mark() },
       el("kbd", { "aria-hidden": "true" }, "Enter"), " mark"),
@@ -49,7 +49,7 @@ export function spanMarks(markable, spans, onchange) {
       const block = markable.find((one) => one.of === span.of);
       const words = block ? short(cut(block.text, span)) : "";
       return el("li", {}, el("q", {}, words),
-        el("button", { type: "button", "aria-label": `take the mark away: ${words}`, onclick: () => take(span) }, "✕"));
+        el("button", { type: "button", "aria-label": `remove the mark: ${words}`, onclick: () => take(span) }, "✕"));
     }));
   }
 
@@ -63,7 +63,7 @@ export function spanMarks(markable, spans, onchange) {
   const order = (span) => markable.findIndex((block) => block.of === span.of);
 
   function take(span) {
-    change(current.filter((one) => one !== span), "the mark is gone");
+    change(current.filter((one) => one !== span), "mark removed");
   }
 
   /** Add a range; one that is marked as it is goes, one that lies over others takes them in. */
@@ -71,7 +71,7 @@ export function spanMarks(markable, spans, onchange) {
     const own = of(block);
     const same = own.find(({ start, end }) => start === range.start && end === range.end);
     if (same) return take(same);
-    if (current.length >= MAX_SPANS) return say(`${MAX_SPANS} marks are the most`);
+    if (current.length >= MAX_SPANS) return say(`at most ${MAX_SPANS} marks are possible`);
     const over = own.filter(({ start, end }) => start < range.end && range.start < end);
     const start = Math.min(range.start, ...over.map((one) => one.start));
     const end = Math.max(range.end, ...over.map((one) => one.end));
@@ -144,7 +144,7 @@ export function spanMarks(markable, spans, onchange) {
     isOn = on;
     cursor = null;
     paint();
-    say(on ? "Marking words: [ and ] go by sentence, Enter marks, s ends" : "Marking ended");
+    say(on ? "Marking words: [ and ] move by sentence, Enter marks, s stops" : "Marking stopped");
   }
 
   const lifted = (event) => {

@@ -5,15 +5,15 @@ import { drawn } from "./labels.js";
 
 const MAX_ACTIONS = 10;
 const OTHERS = {
-  flag: { mark: "⚑", word: "flagged" }, unflag: { mark: "⚐", word: "flag taken away" },
-  skip: { mark: "→", word: "left for later" }, clear: { mark: "∅", word: "label taken away" },
+  flag: { mark: "⚑", word: "flagged" }, unflag: { mark: "⚐", word: "flag removed" },
+  skip: { mark: "→", word: "left for later" }, clear: { mark: "∅", word: "label removed" },
 };
 
 /** The strip; `all` are the choices, onopen(n) goes to a position. */
 export function strip(api, all, onopen) {
   let actions = [];
   const list = el("ol");
-  const root = el("nav", { class: "last", "aria-label": "What you did last" }, el("span", { class: "soft" }, "last"), list);
+  const root = el("nav", { class: "last", "aria-label": "Your last actions" }, el("span", { class: "soft" }, "recent"), list);
 
   function draw() {
     root.hidden = !actions.length;

@@ -21,7 +21,7 @@ export function noteField({ label, ontyped = () => {}, onleft }) {
   area.rows = 2;
   area.maxLength = MAX_CHARS;
   const root = el("div", { class: "note-field", hidden: true },
-    el("span", { "aria-hidden": "true" }, label), area, el("small", {}, el("kbd", {}, "Esc"), " leaves it"));
+    el("span", { "aria-hidden": "true" }, label), area, el("small", {}, el("kbd", {}, "Esc"), " closes this"));
   let back = () => {};
 
   function left() {

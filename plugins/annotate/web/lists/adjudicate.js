@@ -1,4 +1,4 @@
-// Who is right: labels that differ, from sources without names; these are shown once the verdict is given.
+// Who is right? Labels that differ, from anonymous sources; their names appear after the verdict.
 
 import { count, el, say } from "../../../report/web/el.js";
 import { activity } from "../activity.js";
@@ -9,13 +9,13 @@ import { reading } from "./reading.js";
 import { presses, screenKeys } from "./screenkeys.js";
 import { draft } from "./typed.js";
 
-const AGAINST_JUDGE = "One of the labels may be the judge's, and some items are here because the judge disagrees with most people. Where "
-  + "it agrees with them, nobody looks again, so verdicts can only move labels towards the judge's: agreement with it looks higher than it is.";
+const AGAINST_JUDGE = "One of the labels may be the judge's. Some items are here because the judge disagrees with most people. Items on which "
+  + "they agree are not checked again, so verdicts can only move labels towards the judge's, and agreement with it looks higher than it is.";
 
 const hold = screenKeys("adjudicate", [
-  ..."123456789".split("").map((key) => [key, "choose the label that is right", "digit"]),
-  ["0", "choose a label, or that it cannot be told", "digit"], ["-", "choose that it cannot be told", "digit"],
-  ["c", "give the reason (Esc leaves)", "why"], ["Enter", "give the verdict; then go on", "give"],
+  ..."123456789".split("").map((key) => [key, "choose the right label", "digit"]),
+  ["0", "choose a label or \"cannot tell\"", "digit"], ["-", "choose \"cannot tell\"", "digit"],
+  ["c", "give a reason (Esc leaves the field)", "why"], ["Enter", "give the verdict, then continue", "give"],
   ["j", "next dispute", "later"], ["k", "previous dispute", "earlier"],
 ]);
 
@@ -27,7 +27,7 @@ function screen(root, api, n, goTo) {
   const spent = activity();
   let [dispute, task, all, chosen, names, state, isGone] = [null, null, [], undefined, null, "open", false];
   const frame = el("section", { id: "adjudicate", class: "session", "aria-labelledby": "adjudicate-title" },
-    el("p", { class: "nothing" }, "Fetching the dispute."));
+    el("p", { class: "nothing" }, "Loading …"));
   root.replaceChildren(frame);
   const keep = () => typed.keep({ label: chosen, isChosen: chosen !== undefined, why: why.value });
   const why = el("textarea", { id: "adjudicate-why", autocomplete: "off", oninput: keep });
@@ -59,7 +59,7 @@ function screen(root, api, n, goTo) {
       await reveal();
     } catch (error) {
       if (isGone) return;
-      wrong.replaceChildren(`The verdict was not kept: ${error.message}`);
+      wrong.replaceChildren(`The verdict was not saved: ${error.message}`);
       wrong.hidden = false;
       state = "open";
       draw();
@@ -83,7 +83,7 @@ function screen(root, api, n, goTo) {
     if (!dispute) return;
     say("this was the last dispute");
     below.querySelector(".done")?.remove();
-    if (state === "given") below.append(el("p", { class: "done" }, "This was the last one. More come as people label more."));
+    if (state === "given") below.append(el("p", { class: "done" }, "This was the last dispute. More may appear as people label more items."));
   }
 
   const wordOf = (label) => all.find((one) => one.label === label)?.word ?? String(label);
@@ -106,21 +106,21 @@ function screen(root, api, n, goTo) {
       return el("li", { class: revealed?.is_judge ? "judge" : null }, el("b", { class: "letter" }, one.letter), el("div", {},
         el("p", { class: "source-label" }, choice ? mark(choice) : null, choice?.word ?? one.label,
           revealed ? el("span", { class: "who" }, who(revealed)) : null),
-        one.rationale ? el("p", { class: "t small" }, one.rationale) : el("p", { class: "hint" }, "gave no reason")));
+        one.rationale ? el("p", { class: "t small" }, one.rationale) : el("p", { class: "hint" }, "no reason given")));
     })));
     const isOpen = state === "open";
     const group = choices({ id: "adjudicate-label", legend: dispute.question ?? "Which label is right?", choices: all, chosen,
       onchoose: choose, disabled: !isOpen });
     why.disabled = !isOpen;
-    below.replaceChildren(group, el("label", { for: "adjudicate-why" }, "The reason"), why,
+    below.replaceChildren(group, el("label", { for: "adjudicate-why" }, "Reason"), why,
       el("p", { class: "acts" }, state === "given"
-        ? el("button", { type: "button", class: "main", onclick: later }, "Go on ", el("kbd", { "aria-hidden": "true" }, "Enter"))
+        ? el("button", { type: "button", class: "main", onclick: later }, "Continue ", el("kbd", { "aria-hidden": "true" }, "Enter"))
         : el("button", { type: "button", class: "main", disabled: !isOpen || chosen === undefined, onclick: give },
           "Give the verdict ", el("kbd", { "aria-hidden": "true" }, "Enter"))),
       el("p", { class: "hint" }, {
-        open: `After your verdict you see who gave which label${task.against_judge ? ", and which one is the judge's" : ""}. A verdict cannot be changed.`,
+        open: `After your verdict, you see who gave which label${task.against_judge ? ", and which label is the judge's" : ""}. You cannot change a verdict.`,
         sent: "The verdict is being saved. Then you see who gave which label.",
-        given: "You decided without knowing who gave which label, so the verdict cannot be changed now.",
+        given: "You decided without knowing who gave which label, so you can no longer change the verdict.",
       }[state]));
     if (label !== undefined && isOpen) below.querySelector(`.choice[aria-pressed=true]`)?.focus();
   }
@@ -132,15 +132,15 @@ function screen(root, api, n, goTo) {
       ...(task.against_judge ? [el("p", { class: "hint" }, AGAINST_JUDGE)] : []),
       el("div", { class: "columns" },
         el("div", {}, dispute.texts.map((one) => [el("h2", {}, one.name), reading(one.text)])),
-        el("div", {}, el("h2", {}, "What was said"), sources)),
+        el("div", {}, el("h2", {}, "Labels given"), sources)),
       el("div", { class: "asked" }, below), wrong);
     draw();
   }
 
   async function load() {
     if (n === null) return frame.replaceChildren(el("h1", { id: "adjudicate-title" }, "Nothing to decide"),
-      el("p", { class: "nothing" }, "There is no item on which people differ and that you did not label yourself. "
-        + "One appears when two people have labelled the same item and no label has more than half of them."));
+      el("p", { class: "nothing" }, "There are no items that people labelled differently and you did not label yourself. "
+        + "An item appears when two or more people have labelled it and no label has a majority."));
     [dispute, task] = await Promise.all([api.get("dispute", { n }), api.get("task")]);
     if (isGone) return;
     all = worded(withCannotTell(task), dispute.words);
@@ -158,7 +158,7 @@ function screen(root, api, n, goTo) {
 
   const leave = hold(actions);
   load().catch((error) => {
-    if (!isGone) frame.replaceChildren(el("h1", { id: "adjudicate-title" }, "The dispute could not be fetched"),
+    if (!isGone) frame.replaceChildren(el("h1", { id: "adjudicate-title" }, "The dispute could not be loaded"),
       el("p", { class: "nothing" }, error.message));
   });
   return () => {

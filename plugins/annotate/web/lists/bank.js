@@ -14,12 +14,12 @@ const hold = screenKeys("bank", [
   ["j", "next fact", "next"], ["k", "previous fact", "previous"],
   ["ArrowDown", "next fact", "next"], ["ArrowUp", "previous fact", "previous"],
   ["e", "reword the fact", "edit"], ["a", "add a fact", "add"], ["d", "delete the fact", "remove"],
-  ["s", "split the fact", "split"], ["x", "choose the fact, to merge it with others", "choose"],
-  ["m", "merge the chosen facts", "merge"],
-  ["i", "from the facts to their importance, and back", "turn"],
-  ["v", "vital", "vital"], ["o", "okay", "okay"], ["0", "importance not said", "unsaid"],
+  ["s", "split the fact", "split"], ["x", "select the fact for a merge", "choose"],
+  ["m", "merge the selected facts", "merge"],
+  ["i", "switch between the facts and their importance", "turn"],
+  ["v", "vital", "vital"], ["o", "okay", "okay"], ["0", "no importance", "unsaid"],
   ["u", "undo", "undo"], ["Backspace", "undo", "undo"], ["U", "redo", "redo"],
-  ["/", "find words in the passages", "find"],
+  ["/", "search the passages", "find"],
   [">", "next question", "later"], ["<", "previous question", "earlier"],
 ]);
 
@@ -35,7 +35,7 @@ function screen(root, api, n, goTo) {
   const flying = new Set(); // ids of events that the server has not answered
   const chosen = new Set();
   const frame = el("section", { id: "bank", class: "session", "aria-labelledby": "bank-title" },
-    el("p", { class: "nothing" }, "Fetching the facts."));
+    el("p", { class: "nothing" }, "Loading …"));
   root.replaceChildren(frame);
 
   function take(answer) {
@@ -61,7 +61,7 @@ function screen(root, api, n, goTo) {
       if (answer.seq === null) say(`there is nothing to ${what.do}`);
       else if (Number.isInteger(answer.n) && answer.n !== n) return goTo(answer.n); // undone at another question
     } catch (error) {
-      wrong = `This was not kept: ${error.message}`;
+      wrong = `Not saved: ${error.message}`;
       waiting = waiting.filter((one) => one !== event);
     } finally {
       flying.delete(event.id);
@@ -135,10 +135,10 @@ function screen(root, api, n, goTo) {
   const forms = {
     add: (text = "") => start("add", [], text, "A new fact", { message: "added" }),
     edit: (text, fact) => start("edit", [fact.id], text ?? fact.text, "Reword the fact", { message: "reworded" }),
-    split: (text, fact) => start("split", [fact.id], text ?? fact.text, "Split it: a line break where one fact ends",
+    split: (text, fact) => start("split", [fact.id], text ?? fact.text, "Split the fact: one fact per line",
       { isLines: true, least: 2, message: "split" }),
     merge: (text, ...all) => start("merge", all.map(({ id }) => id), text ?? all.map((one) => one.text).join(" "),
-      `One fact of these ${all.length}`, { message: "merged" }),
+      `Merge these ${all.length} facts into one`, { message: "merged" }),
   };
 
   function worth(importance) {
@@ -147,7 +147,7 @@ function screen(root, api, n, goTo) {
     const all = facts();
     const next = all.findIndex((one, i) => i > at && !one.importance);
     if (importance) at = next >= 0 ? next : Math.min(at + 1, all.length - 1);
-    change("importance", [id], [], importance ?? "importance taken back", importance);
+    change("importance", [id], [], importance ?? "importance removed", importance);
   }
 
   const actions = {
@@ -159,7 +159,7 @@ function screen(root, api, n, goTo) {
       if (step !== "facts" || !isFree()) return false;
       const { id } = current();
       chosen.delete(id);
-      change("delete", [id], [], "deleted; u brings it back");
+      change("delete", [id], [], "deleted; u restores it");
     },
     choose: () => {
       if (step !== "facts" || !isFree()) return false;
@@ -171,7 +171,7 @@ function screen(root, api, n, goTo) {
     merge: () => {
       const all = bank ? facts().filter((one) => chosen.has(one.id) && !one.waiting) : [];
       if (step !== "facts" || open) return false;
-      if (all.length < 2) return say("choose two facts or more, with x");
+      if (all.length < 2) return say("select two or more facts with x");
       forms.merge(undefined, ...all);
     },
     turn: () => {
@@ -179,12 +179,12 @@ function screen(root, api, n, goTo) {
       step = step === "facts" ? "worth" : "facts";
       const first = facts().findIndex((one) => !one.importance);
       if (step === "worth" && first >= 0) at = first;
-      say(step === "worth" ? "now how much each fact matters" : "now the facts");
+      say(step === "worth" ? "importance of the facts" : "the facts");
       draw();
     },
     vital: () => worth("vital"), okay: () => worth("okay"), unsaid: () => worth(null),
     undo: () => (bank && !open ? void back("undo", "undone") : false),
-    redo: () => (bank && !open ? void back("redo", "done again") : false),
+    redo: () => (bank && !open ? void back("redo", "redone") : false),
     find: () => beside?.find() ?? false,
     later: () => (task && n + 1 < task.n && !open ? goTo(n + 1) : false),
     earlier: () => (n > 0 && !open ? goTo(n - 1) : false),
@@ -202,7 +202,7 @@ function screen(root, api, n, goTo) {
     const hadFocus = frame.contains(document.activeElement) || document.activeElement === document.body;
     const acts = step === "facts"
       ? [["e", "reword", "edit"], ["s", "split", "split"], ["d", "delete", "remove"], ["x", "choose", "choose"]]
-      : [["v", "vital", "vital"], ["o", "okay", "okay"], ["0", "not said", "unsaid"]];
+      : [["v", "vital", "vital"], ["o", "okay", "okay"], ["0", "not rated", "unsaid"]];
     const pressed = (fact, name) => ({ choose: chosen.has(fact.id), vital: fact.importance === "vital",
       okay: fact.importance === "okay", unsaid: !fact.importance })[name];
     const items = all.map((fact, i) => {
@@ -221,13 +221,13 @@ function screen(root, api, n, goTo) {
     });
     if (open?.op === "add") items.push(el("li", { class: "fact open" }, open.node));
     frame.replaceChildren(...head(all), el("div", { class: "columns" },
-      el("div", { class: "edited" }, el("h2", {}, step === "facts" ? "The facts" : "How much they matter"),
+      el("div", { class: "edited" }, el("h2", {}, step === "facts" ? "The facts" : "Importance of the facts"),
         items.length ? el("ol", { class: "list-of-facts" }, items)
-          : el("p", { class: "nothing" }, "No fact is left. Add one with a, or bring the last back with u."),
+          : el("p", { class: "nothing" }, "There are no facts. Press a to add a fact, or u to undo."),
         step === "facts" && !open ? el("p", { class: "acts under-list" },
           el("button", { type: "button", onclick: actions.add }, "add a fact ", el("kbd", { "aria-hidden": "true" }, "a")),
           el("button", { type: "button", onclick: actions.merge, disabled: chosen.size < 2 },
-            chosen.size ? `merge the ${chosen.size} chosen ` : "merge the chosen ", el("kbd", { "aria-hidden": "true" }, "m"))) : null),
+            chosen.size ? `merge the ${chosen.size} selected ` : "merge the selected ", el("kbd", { "aria-hidden": "true" }, "m"))) : null),
       el("div", { class: "beside-facts", tabindex: "0", role: "region", "aria-label": "Passages" },
         el("h2", {}, `Passages (${count((bank.passages ?? []).length)})`), beside.node)));
     frame.querySelector(".beside-facts").scrollTop = scrolled;
@@ -250,10 +250,10 @@ function screen(root, api, n, goTo) {
         to(-1, "previous", "<"), to(1, "next", ">")),
       el("h1", { id: "bank-title" }, bank.question),
       el("p", { class: "lead" }, step === "facts"
-        ? "Make this the list of facts that you would hold an answer against: reword, split, merge, delete, add. How much each matters comes after."
-        : "Vital: an answer without it is not good. Okay: an answer is the better for it. You are not shown what a model said."),
-      el("div", { class: "controls" }, turn("facts", "1", "the facts"), turn("worth", "2", "how much they matter"),
-        el("output", {}, step === "facts" ? count(all.length, "fact") : `${count(nRated)} of ${count(all.length)} said`),
+        ? "Make a list of the facts that a good answer should state: reword, split, merge, delete and add. You rate their importance afterwards."
+        : "Vital: a good answer must state it. Okay: it makes an answer better. You do not see the ratings of a model."),
+      el("div", { class: "controls" }, turn("facts", "1", "the facts"), turn("worth", "2", "their importance"),
+        el("output", {}, step === "facts" ? count(all.length, "fact") : `${count(nRated)} of ${count(all.length)} rated`),
         el("button", { type: "button", class: "quiet", onclick: actions.undo }, "undo ", el("kbd", { "aria-hidden": "true" }, "u")),
         el("button", { type: "button", class: "quiet", onclick: actions.redo }, "redo ", el("kbd", { "aria-hidden": "true" }, "U"))),
       ...(wrong ? [el("p", { class: "warn", role: "alert" }, wrong)] : []),
@@ -277,7 +277,7 @@ function screen(root, api, n, goTo) {
     draw();
     if (kept && forms[kept.op] && named.every(Boolean)) forms[kept.op](kept.text, ...named);
   }).catch((error) => {
-    if (!isGone) frame.replaceChildren(el("h1", { id: "bank-title" }, "The facts could not be fetched"),
+    if (!isGone) frame.replaceChildren(el("h1", { id: "bank-title" }, "The facts could not be loaded"),
       el("p", { class: "nothing" }, error.message));
   }).finally(letGo);
   return () => {

@@ -22,14 +22,14 @@ export function editor({ label, text, isLines = false, least = 1, onsave, oncanc
   const tell = () => {
     const escaped = shown(field.value);
     unseen.replaceChildren();
-    if (escaped.querySelector(".escape")) unseen.append("There are characters in it that cannot be seen: ", escaped);
+    if (escaped.querySelector(".escape")) unseen.append("It has invisible characters: ", escaped);
   };
   const save = () => {
     const lines = texts();
     const long = lines.find((one) => one.length > MAX_CHARS);
-    if (long) wrong.textContent = `A fact of ${count(long.length)} characters; wanted at most ${count(MAX_CHARS)}.`;
+    if (long) wrong.textContent = `This fact has ${count(long.length)} characters; at most ${count(MAX_CHARS)} are allowed.`;
     else if (lines.length < least)
-      wrong.textContent = least > 1 ? `Wanted ${least} facts or more, each on a line of its own.` : "Wanted some text.";
+      wrong.textContent = least > 1 ? `Write ${least} or more facts, one per line.` : "Write some text.";
     else return onsave(lines);
     field.focus();
   };
@@ -47,10 +47,10 @@ export function editor({ label, text, isLines = false, least = 1, onsave, oncanc
     event.stopPropagation();
   } },
   el("label", { for: id }, label), field,
-  el("p", { class: "hint", id: `${id}-hint` }, isLines ? "One fact a line." : "Enter saves, Esc leaves it as it was."),
+  el("p", { class: "hint", id: `${id}-hint` }, isLines ? "One fact per line." : "Enter saves, Esc cancels."),
   unseen, wrong,
   el("p", { class: "acts" }, el("button", { type: "button", class: "main", onclick: save }, "Save"),
-    el("button", { type: "button", onclick: oncancel }, "Leave as it was")));
+    el("button", { type: "button", onclick: oncancel }, "Cancel")));
   tell();
   return { node, focus: () => {
     field.focus();

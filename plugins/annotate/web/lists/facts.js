@@ -15,7 +15,7 @@ export function origin(fact, all) {
   if (!from.length) return { words: fact.waiting || all.some(namesItself) ? "added" : "", was: [] };
   if (from.length === 1 && from[0].id === fact.id) return { words: "", was: [] };
   const was = from.map(({ text }) => text).filter((text) => text && text !== fact.text);
-  if (from.length > 1) return { words: `merged of ${from.length}`, was };
+  if (from.length > 1) return { words: `merged from ${from.length}`, was };
   const isOne = (other) => (other.from ?? []).some((one) => (one.id ?? one) === from[0].id);
   return { words: all.filter(isOne).length > 1 ? "split from" : was.length ? "reworded, was" : "reworded", was };
 }
@@ -30,10 +30,10 @@ export function row(fact, { at, isCurrent, isChosen, isWaiting, importance, all,
       if (!event.target.closest("button, textarea")) ongo();
     },
   },
-  el("p", { class: "t" }, isChosen ? el("span", { class: "tag" }, "chosen") : null, fact.text),
-  importance ? el("p", { class: rating ? "worth" : "worth open" }, rating ?? "not said") : null,
+  el("p", { class: "t" }, isChosen ? el("span", { class: "tag" }, "selected") : null, fact.text),
+  importance ? el("p", { class: rating ? "worth" : "worth open" }, rating ?? "not rated") : null,
   words ? el("p", { class: "origin" }, words, was.length ? [" ", was.map((text, i) => [i ? " + " : "", el("q", {}, text)])] : null) : null,
-  isWaiting ? el("p", { class: "origin" }, "not kept yet: the server has not answered. It is sent again by itself.") : null,
+  isWaiting ? el("p", { class: "origin" }, "not saved yet: the server has not answered. The page will send it again.") : null,
   isCurrent && !isWaiting ? el("p", { class: "acts" }, acts.map(({ key, word, does, isPressed }) => el("button", {
     type: "button", onclick: does, "aria-pressed": isPressed === undefined ? null : String(isPressed),
   }, word, " ", el("kbd", { "aria-hidden": "true" }, key)))) : null);

@@ -27,7 +27,7 @@ export function passages(all) {
     const body = el("div", { class: "body" });
     const draw = () => {
       const marks = one.text.length > MAX_MARKED ? [] : sharedWords(one.text, fact)
-        .map((mark) => ({ ...mark, title: "a word that the fact has too" }));
+        .map((mark) => ({ ...mark, title: "this word is also in the fact" }));
       body.replaceChildren(reading(one.text, marks));
     };
     const node = el("details", { class: "passage", open: isOpen, ontoggle: () => node.open && draw() },
@@ -37,11 +37,11 @@ export function passages(all) {
   }
 
   const node = all.length
-    ? [el("p", { class: "controls" }, el("label", {}, "with the words", filter), output),
-      el("p", { class: "hint" }, "Underlined: words that the fact you are at has too, no more than that."),
+    ? [el("p", { class: "controls" }, el("label", {}, "Search", filter), output),
+      el("p", { class: "hint" }, "Underlined: words that are also in the current fact."),
       parts.map((one) => one.node)]
-    : el("p", { class: "nothing" }, "No passages came with these facts. They are shown where the results name their topics, "
-      + "passages and candidates, and those files are still as they were.");
+    : el("p", { class: "nothing" }, "There are no passages for these facts. To show them, the results must name their topics, "
+      + "passages and candidates, and those files must be unchanged.");
   return {
     node: el("div", { class: "passages" }, node),
     find: () => {

@@ -1,4 +1,4 @@
-// Is this key point right, and does it help: two questions about each, with the words it was made of.
+// Two questions about each key point, next to the words it comes from: is it supported, does it help?
 
 import { count, el, say } from "../../../report/web/el.js";
 import { activity } from "../activity.js";
@@ -10,18 +10,18 @@ import { presses, screenKeys } from "./screenkeys.js";
 import { draft } from "./typed.js";
 
 const QUESTIONS = {
-  grounded: "Do the quoted words carry this key point?",
+  grounded: "Do the quoted words support this key point?",
   key_point: "Does this key point help to answer the question?",
 };
 const TASKS = Object.keys(QUESTIONS);
 
 const hold = screenKeys("verify", [
-  ...["1", "2", "0"].map((key) => [key, "answer the question you are at", "digit"]),
+  ...["1", "2", "0"].map((key) => [key, "answer the current question", "digit"]),
   ["y", "yes", "yes"], ["n", "no", "no"],
   ["ArrowDown", "the other question", "other"], ["ArrowUp", "the other question", "other"],
   ["j", "next key point", "later"], ["k", "previous key point", "earlier"],
-  ["c", "say why (Esc leaves)", "why"], ["f", "flag it for somebody to look at", "flag"],
-  ["x", "take the answer back", "clear"], ["u", "undo", "undo"], ["Backspace", "undo", "undo"], ["U", "redo", "redo"],
+  ["c", "give a reason (Esc leaves the field)", "why"], ["f", "flag the key point for review", "flag"],
+  ["x", "remove the answer", "clear"], ["u", "undo", "undo"], ["Backspace", "undo", "undo"], ["U", "redo", "redo"],
 ]);
 
 /** See app.js. */
@@ -33,7 +33,7 @@ function screen(root, api, n, goTo) {
   let [point, task, all, at, isGone, isFlagged] = [null, null, [], 0, false, false];
   const labels = {};
   const frame = el("section", { id: "verify", class: "session", "aria-labelledby": "verify-title" },
-    el("p", { class: "nothing" }, "Fetching the key point."));
+    el("p", { class: "nothing" }, "Loading …"));
   root.replaceChildren(frame);
   const why = el("textarea", { id: "verify-why", autocomplete: "off", oninput: () => typed.keep(why.value) });
   why.rows = 2;
@@ -51,7 +51,7 @@ function screen(root, api, n, goTo) {
     try {
       return await api.send(event);
     } catch (error) {
-      wrong.replaceChildren(`This was not kept: ${error.message}`);
+      wrong.replaceChildren(`Not saved: ${error.message}`);
       wrong.hidden = false;
       undone?.();
       return null;
@@ -85,8 +85,8 @@ function screen(root, api, n, goTo) {
   function onwards(next) {
     draw();
     if (next === null || next === undefined) {
-      say("all key points are answered");
-      asked.append(el("p", { class: "done" }, "All key points are answered. You can go back to any of them with k."));
+      say("all key points are done");
+      asked.append(el("p", { class: "done" }, "You have answered all questions. Press k to go back."));
     } else goTo(next);
   }
 
@@ -99,7 +99,7 @@ function screen(root, api, n, goTo) {
       const reply = await send({ do: what });
       if (isGone || !reply) return;
       if (reply.seq === null) return say(`there is nothing to ${what}`);
-      say(what === "undo" ? "undone" : "done again");
+      say(what === "undo" ? "undone" : "redone");
       const isHere = TASKS.some((name) => target(name).n === reply.n);
       if (!isHere && reply.n !== null && reply.n !== undefined) return goTo(reply.n);
       await load();
@@ -125,7 +125,7 @@ function screen(root, api, n, goTo) {
     flag: () => {
       if (!point) return false;
       isFlagged = !isFlagged;
-      say(isFlagged ? "flagged" : "no flag");
+      say(isFlagged ? "flagged" : "not flagged");
       send({ do: "flag", ...target(TASKS[at]), on: isFlagged, why: why.value.trim() }, () => {
         isFlagged = !isFlagged;
         if (!isGone) draw();
@@ -137,7 +137,7 @@ function screen(root, api, n, goTo) {
       const before = labels[name];
       if (!before) return false;
       delete labels[name];
-      say("taken back");
+      say("answer removed");
       send({ do: "clear", ...target(name) }, () => {
         labels[name] = before;
         if (!isGone) draw();
@@ -179,9 +179,9 @@ function screen(root, api, n, goTo) {
       el("h1", { id: "verify-title" }, point.question),
       el("div", { class: "columns" },
         el("div", {}, el("h2", {}, "Key point"), reading(point.text)),
-        el("div", {}, el("h2", {}, "The words it was made of"), sources(spans, point))),
-      asked, el("div", { class: "more" }, el("label", { for: "verify-why" }, "Why, if you want to say it"), why,
-        el("p", { class: "acts" }, button("take the answer back", "x", "clear"), button("flag", "f", "flag"),
+        el("div", {}, el("h2", {}, "Words it comes from"), sources(spans, point))),
+      asked, el("div", { class: "more" }, el("label", { for: "verify-why" }, "Reason (optional)"), why,
+        el("p", { class: "acts" }, button("remove the answer", "x", "clear"), button("flag", "f", "flag"),
           button("undo", "u", "undo"), button("redo", "U", "redo"))), wrong);
     draw();
   }
@@ -207,7 +207,7 @@ function screen(root, api, n, goTo) {
     why.value = typed.read() ?? Object.values(labels).map(({ rationale }) => rationale).find(Boolean) ?? "";
     drawAll();
   }).catch((error) => {
-    if (!isGone) frame.replaceChildren(el("h1", { id: "verify-title" }, "The key point could not be fetched"),
+    if (!isGone) frame.replaceChildren(el("h1", { id: "verify-title" }, "The key point could not be loaded"),
       el("p", { class: "nothing" }, error.message));
   }).finally(letGo);
   return () => {
@@ -227,12 +227,12 @@ function sources(spans, { documents = [], sources: named = "" }) {
     parts.map(({ one, marks }) => {
       const title = one.title || one.id;
       return marks.length ? el("div", { class: "document" }, el("h3", {}, title), reading(one.text, marks))
-        : el("details", { class: "passage" }, el("summary", {}, title, el("small", {}, " none of the words stand here")), reading(one.text));
+        : el("details", { class: "passage" }, el("summary", {}, title, el("small", {}, " no quoted words")), reading(one.text));
     }),
     left.map((span) => el("blockquote", { class: "t" }, span)),
-    left.length && documents.length ? el("p", { class: "hint" }, "Quoted, but these words do not stand in the documents as they are.") : null,
-    documents.length ? null : el("p", { class: "hint" }, named ? `From ${named}. The documents themselves did not come with the results.` : "The documents did not come with the results."),
-    documents.length && lacking.length ? el("p", { class: "hint" }, `Made from ${lacking.join(", ")}, too, which did not come with the results.`) : null,
+    left.length && documents.length ? el("p", { class: "hint" }, "These words were quoted, but they are not in the documents.") : null,
+    documents.length ? null : el("p", { class: "hint" }, named ? `From ${named}. The results do not include the documents.` : "The results do not include the documents."),
+    documents.length && lacking.length ? el("p", { class: "hint" }, `It also comes from ${lacking.join(", ")}, which the results do not include.`) : null,
     spans.length ? null : el("p", { class: "nothing" }, "No words were quoted for this key point."),
   ].flat().filter(Boolean);
 }

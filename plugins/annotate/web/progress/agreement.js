@@ -13,8 +13,8 @@ export function agreement({ agreement: measured, anchoring, overlap }) {
   const least = Math.min(0, ...rows.flatMap(({ value, lo }) => [value, lo ?? 0]));
   return [
     rows.length ? [
-      el("p", { class: "lead" }, `${measured.name ?? "Cohen's kappa"}: 1 is perfect, 0 what chance would give. No judge can be `
-        + "expected to agree with people better than they do with each other. Whisker: 95% interval over topics."),
+      el("p", { class: "lead" }, `${measured.name ?? "Cohen's kappa"}: 1 is perfect, 0 is chance. Do not expect a judge `
+        + "to agree with people better than people agree with each other. Whisker: 95% interval over topics."),
       figures("Agreement", [
         { label: "who", isText: true, cell: ({ name }) => name },
         { label: "kappa", cell: ({ value }) => el("b", {}, num(value, 2)) },
@@ -23,10 +23,10 @@ export function agreement({ agreement: measured, anchoring, overlap }) {
         { label: "items", cell: ({ n }) => (typeof n === "number" ? count(n) : "–") },
       ], rows),
     ] : null,
-    typeof kappa?.value === "number" ? null : unknown(`How far the judge agrees with people is not known yet: ${
-      kappa?.reason ?? "it takes labels of items that the judge labelled too, with two labels or more among them"}.`),
+    typeof kappa?.value === "number" ? null : unknown(`The agreement of the judge with people is not known yet: ${
+      kappa?.reason ?? "it needs items that people and the judge labelled, with at least two different labels"}.`),
     typeof ceiling?.value === "number" ? null : unknown(`The ceiling is not known yet: ${
-      ceiling?.reason ?? `it takes items that two people labelled.${shared(overlap)}`}.`),
+      ceiling?.reason ?? `it needs items that two people labelled.${shared(overlap)}`}.`),
     led(anchoring),
   ];
 }
@@ -34,8 +34,8 @@ export function agreement({ agreement: measured, anchoring, overlap }) {
 /** What share of each queue all people get. */
 function shared(overlap) {
   if (typeof overlap !== "number") return "";
-  return overlap ? ` ${num(100 * overlap, 0)}% of each queue is shared for this (--overlap), and comes first`
-    : " No items are shared here (--overlap 0)";
+  return overlap ? ` For this, ${num(100 * overlap, 0)}% of each queue is shared and comes first (--overlap)`
+    : " No items are shared (--overlap 0)";
 }
 
 const bounds = ({ lo, hi }) => (typeof lo === "number" && typeof hi === "number" ? [lo, hi] : null);
@@ -43,15 +43,15 @@ const bounds = ({ lo, hi }) => (typeof lo === "number" && typeof hi === "number"
 /** Control items: a label was shown that the judge did not give. */
 function led(shares) {
   if (shares === undefined || shares === null) return null; // labels from scratch: nothing is shown
-  const title = el("h3", {}, "Are people led by what they are shown?");
+  const title = el("h3", {}, "Does the shown label influence people?");
   const { kept_controls: wrong, kept, equal_unseen: unseen } = shares;
-  if (!wrong?.n) return [title, unknown("Not known yet: nobody has come to a control item, which shows a label that the "
-    + "judge did not give. One in twenty does.")];
-  return [title, el("p", { class: "lead" }, `${count(wrong.n_of)} of ${count(wrong.n)} labels that the judge never gave were `
-    + `kept when they were shown (${percent(wrong.value)}; interval ${percent(wrong.low)} to ${percent(wrong.high)}). `,
-    kept?.n ? `Of those that it gave, ${percent(kept.value)} were kept` : "",
-    kept?.n && unseen?.n ? `; where none was shown, ${percent(unseen.value)} of labels were the judge's. ` : kept?.n ? ". " : "",
-    "The fewer wrong ones are kept, the less people are led.")];
+  if (!wrong?.n) return [title, unknown("Not known yet: nobody has reached a control item, which shows a label that the "
+    + "judge did not give. One item in twenty is a control.")];
+  return [title, el("p", { class: "lead" }, `People kept ${count(wrong.n_of)} of ${count(wrong.n)} labels that the judge never gave `
+    + `(${percent(wrong.value)}; interval ${percent(wrong.low)} to ${percent(wrong.high)}). `,
+    kept?.n ? `They kept ${percent(kept.value)} of the labels that the judge gave` : "",
+    kept?.n && unseen?.n ? `; without a shown label, ${percent(unseen.value)} of their labels equalled the judge's. ` : kept?.n ? ". " : "",
+    "The fewer wrong labels people keep, the less they are influenced.")];
 }
 
 function percent(value) {

@@ -6,9 +6,9 @@ import { unknown } from "./tables.js";
 /** See progress.js. */
 export function enough({ measures: all = [], half_width: width, cost, level = 0.95 }, measure) {
   const rows = all.filter((one) => one.measure === measure && needs(one) !== null);
-  const wanted = typeof width === "number" ? `±${num(width)}` : "the half-width that is wanted";
-  if (!rows.length) return unknown(`How many labels ${wanted} takes is not known yet: it is reckoned from how far labels and judge differ, `
-    + "which needs scores that can be corrected. judge annotate --half-width says which width is wanted.");
+  const wanted = typeof width === "number" ? `±${num(width)}` : "the target half-width";
+  if (!rows.length) return unknown(`It is not yet known how many labels ${wanted} needs: the estimate uses the differences between labels and judge, `
+    + "and needs corrected scores first. Set the target with judge annotate --half-width.");
   const isOpen = all.some((one) => one.measure === measure && needs(one) === null);
   const most = Math.max(...rows.map(needs));
   const worst = rows.find((row) => needs(row) === most);
@@ -16,16 +16,16 @@ export function enough({ measures: all = [], half_width: width, cost, level = 0.
   const least = worst.needed?.least_half_width;
   return [
     el("dl", { class: "facts" },
-      fact("labels still needed", most ? count(most) : "none", `for ${wanted} at ${num(100 * level, 0)}% in every run${isOpen ? " that can be corrected so far" : ""}, by ${measure}`),
-      fact("time for them", seconds === null ? "–" : hours(most * seconds),
-        seconds === null ? "not known before somebody has labelled" : `at ${num(seconds, seconds < 10 ? 1 : 0)} s a label, so far`),
+      fact("labels still needed", most ? count(most) : "none", `for ${wanted} at ${num(100 * level, 0)}% in every run${isOpen ? " with a corrected score so far" : ""}, by ${measure}`),
+      fact("time needed", seconds === null ? "–" : hours(most * seconds),
+        seconds === null ? "unknown until people have labelled" : `at ${num(seconds, seconds < 10 ? 1 : 0)} s a label, so far`),
       typeof cost?.amount === "number" ? fact("cost", `${num(cost.amount, 2)} ${cost.currency ?? ""}`, "") : null),
     el("p", { class: "lead" }, most
-      ? `${worst.run === "all" ? "The mean of all runs" : worst.run} needs the most. `
-      : "Every run's fixed-sample interval is that narrow by now. ",
-    "This is about the score that people would give these topics if they labelled everything, with labels drawn as so far.",
+      ? `${worst.run === "all" ? "The mean of all runs" : worst.run} needs the most labels. `
+      : "The fixed-sample interval of every run is narrow enough. ",
+    "The estimate is for these topics, compared with labels from people for every item, and assumes that you go on drawing labels the same way.",
     typeof least === "number" && typeof width === "number" && least > width
-      ? ` For topics like these, no number of labels gives ${wanted}: with all labelled it would still be ±${num(least)}, which only more topics make less.` : ""),
+      ? ` For other topics like these, no number of labels gives ${wanted}: even with all items labelled it would be ±${num(least)}. Only more topics make it narrower.` : ""),
   ];
 }
 

@@ -7,24 +7,24 @@ import { figures, unknown } from "./tables.js";
 export function people({ sessions = [], people: measured = [] }) {
   const about = new Map(measured.map((one) => [one.annotator, one]));
   const rows = sessions.map((session) => ({ ...session, ...about.get(session.annotator) }));
-  if (!rows.length) return unknown("Nobody has a queue.");
+  if (!rows.length) return unknown("Nobody has a queue yet.");
   const some = rows.filter((row) => known(itself(row)));
   return [
-    el("p", { class: "lead" }, "Labels an hour are of active time: pauses of more than a minute are left out. Agreement with "
-      + "oneself is the share of items, shown a second time, that got the same label."),
+    el("p", { class: "lead" }, "Labels per hour are per hour of active time, without pauses of more than a minute. Self-agreement "
+      + "is the share of repeated items that got the same label both times."),
     figures("People", [
       { label: "person", isText: true, cell: ({ annotator }) => annotator },
       { label: "done", cell: ({ done }) => count(done ?? 0) },
       { label: "of", cell: ({ total }) => count(total ?? 0) },
-      { label: "an hour", cell: (row) => speed(row) },
+      { label: "per hour", cell: (row) => speed(row) },
       { label: "cannot tell", cell: (row) => share(row.cannot_tell, row.labels ?? row.done) },
       { label: "self-agreement", cell: (row) => (known(itself(row)) ? [num(itself(row).value, 2), of(itself(row).n)] : "–") },
       { label: "seconds per label: first, last quarter", title: "medians", cell: ({ speed: times }) => pace(times) },
       { label: "flagged", cell: ({ flagged }) => number(flagged) },
-      { label: "skipped", title: "left for later, and without a label so far", cell: ({ skipped }) => number(skipped) },
+      { label: "skipped", title: "left for later and still without a label", cell: ({ skipped }) => number(skipped) },
     ], rows),
-    some.length ? null : unknown("How well people agree with themselves is not known yet: nobody has come to an item for the "
-      + "second time. One in twenty comes again, ten items later or more."),
+    some.length ? null : unknown("Self-agreement is not known yet: nobody has reached a repeated item. One item in twenty "
+      + "is repeated, ten items later or more."),
   ];
 }
 

@@ -12,9 +12,9 @@ const POLL_MS = 3_000;
 // Each part: its title, its nodes of the figures, and which of them it reads; it is drawn anew when these change.
 const PARTS = [
   ["people", "Who labels, and how fast?", people, ["sessions", "people"]],
-  ["scores", "What do the labels make of the judge's scores?", scores, ["measures", "level", "reason"]],
-  ["agreement", "How good is the judge, and what could it be?", agreement, ["agreement", "anchoring", "overlap"]],
-  ["enough", "Is it enough?", enough, ["measures", "half_width", "cost", "level"]],
+  ["scores", "What are the corrected scores?", scores, ["measures", "level", "reason"]],
+  ["agreement", "How good is the judge?", agreement, ["agreement", "anchoring", "overlap"]],
+  ["enough", "Are there enough labels?", enough, ["measures", "half_width", "cost", "level"]],
 ];
 
 /** See app.js. */
@@ -22,7 +22,7 @@ export function view(root, api) {
   let [timer, isGone, figures] = [0, false, null];
   let measure = "";
   const before = new Map(); // what each part was drawn of
-  const lead = el("p", { class: "lead" }, "Fetching what the labels say.");
+  const lead = el("p", { class: "lead" }, "Loading …");
   const facts = el("dl", { class: "facts" });
   const late = el("p", { class: "hint" });
   const select = el("select", { onchange: () => {
@@ -35,7 +35,7 @@ export function view(root, api) {
     return { id, drawn, reads, body, nodes: [el("h2", { id: `progress-${id}` }, title), id === "scores" ? control : null, body] };
   });
   root.replaceChildren(el("section", { id: "progress", class: "sofar", tabindex: "-1", "aria-labelledby": "progress-title" },
-    el("h1", { id: "progress-title" }, "How far are the labels, and are they enough?"), lead, facts,
+    el("h1", { id: "progress-title" }, "Progress of the labels"), lead, facts,
     parts.flatMap(({ nodes }) => nodes), late));
 
   async function poll() {
@@ -47,7 +47,7 @@ export function view(root, api) {
         draw();
       } catch (error) {
         if (isGone) return;
-        late.replaceChildren(figures ? "These figures may be old: " : "Nothing can be shown: ", error.message, ".");
+        late.replaceChildren(figures ? "These numbers may be out of date: " : "No numbers can be shown: ", error.message, ".");
       }
     }
     if (!isGone) timer = setTimeout(poll, POLL_MS);
@@ -96,10 +96,10 @@ export function view(root, api) {
 
 function sentence({ sessions = [], of_labels: labels, computed_at: at }) {
   const done = sessions.reduce((sum, { done: n }) => sum + n, 0);
-  if (!done) return "Nobody has labelled anything yet. This page fills by itself as they do.";
-  const behind = labels === undefined || labels === null ? "" : ` The figures below rest on ${count(labels, "label")}`
-    + `${at ? `, as of ${clock(at)}` : ""}; they follow a moment after the labels do.`;
-  return `This page renews itself.${behind}`;
+  if (!done) return "Nobody has labelled anything yet. This page updates itself as people label.";
+  const behind = labels === undefined || labels === null ? "" : ` The numbers below use ${count(labels, "label")}`
+    + `${at ? `, as of ${clock(at)}` : ""}; new labels count after a moment.`;
+  return `This page updates itself.${behind}`;
 }
 
 function short({ sessions = [] }) {
@@ -108,7 +108,7 @@ function short({ sessions = [] }) {
   return [
     ["done", count(sum("done")), total ? `of ${count(total)} in the queues` : ""],
     ["people", count(sessions.length), ""],
-    ["time at it", spoken(sum("active_ms")), "pauses left out"],
+    ["active time", spoken(sum("active_ms")), "without pauses"],
   ];
 }
 

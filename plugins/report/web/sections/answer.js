@@ -47,7 +47,7 @@ export function quoteClass({ byWords }, one) {
 /** Label, reason, quotes and people's labels of one judgement. */
 export function notesOn(one, answer, kind = one.program) {
   const seen = look(kind, one.label);
-  const score = one.score === undefined ? "" : ` · score ${num(one.score, 2)}`;
+  const score = one.score === undefined ? "" : ` · score ${num(one.score)}`;
   const isJudged = one.label !== undefined && one.label !== "uncited" && kind !== "uncited";
   const by = isJudged && answer.byWords.has(one.program) ? " · by shared words" : "";
   const people = (one.people ?? []).map(([name, label, why]) => el("li", {},

@@ -28,9 +28,9 @@ export function draw(view) {
   requestAnimationFrame(() => view.browser?.shown());
   return [
     el("p", { class: "lead" }, one.n
-      ? `${first} and ${second} disagree on ${count(one.n)} of the ${count(one.n_both, "item")} that both `
+      ? `${capital(first)} and ${second} disagree on ${count(one.n)} of the ${count(one.n_both, "item")} that both `
         + `labelled${one.is_ordered ? ", largest difference first" : ""}. The arrow goes from ${first} to ${second}.`
-      : `${first} and ${second} agree on all ${count(one.n_both, "item")} that both labelled.`),
+      : `${capital(first)} and ${second} agree on all ${count(one.n_both, "item")} that both labelled.`),
     data.compared.length > 1 ? el("div", { class: "controls" }, choice("Compared",
       at, data.compared.map((each, i) => [i, `${each.kind}: ${each.of.join(" and ")} (${count(each.n)})`]),
       (value) => go(id, { [`${id}.of`]: value, [`${id}.at`]: "", [`${id}.pair`]: "", [`${id}.sort`]: "" }))) : null,
@@ -70,7 +70,7 @@ function made({ id }, one) {
       ...(isRun ? [{ key: "run", label: "run", width: "minmax(150px, 2fr)", cell: (row) => columns.run.at(row) }] : []),
       ...(one.is_ordered ? [{ key: "distance", label: "steps", width: "52px", isNumber: true,
         cell: (row) => columns.distance.at(row) }] : []),
-      { key: "score", label: "score", width: "52px", isNumber: true, cell: (row) => num(columns.score.at(row), 2) },
+      { key: "score", label: "score", width: "52px", isNumber: true, cell: (row) => num(columns.score.at(row)) },
     ],
     item: (row) => item(one, columns, row, isRun),
     open: isRun ? open : undefined,
@@ -78,6 +78,11 @@ function made({ id }, one) {
     under: (rows) => [sheet(one, columns, rows), " ",
       el("span", {}, "has these items without labels, to label them again. Then run ", el("code", {}, `judge agree sheet.csv ${one.results}`))],
   });
+}
+
+/** The name of people or a judge at the start of a sentence; names of files stay. */
+function capital(name) {
+  return name === "people" ? "People" : name;
 }
 
 /** Pixels that two labels and the arrow between them take. */
@@ -106,7 +111,7 @@ function item(one, columns, row, isRun) {
       texts.slice(0, 1).map(text),
       pair(first, sideOf(at("label"), "")),
       pair(second, sideOf(at("other_label"), "other_"), at("score") === null ? null : el("div", {},
-        `score ${num(at("score"), 2)}`),
+        `score ${num(at("score"))}`),
         isSilent ? el("div", {}, "No reason and no quote.") : null),
       texts.slice(1).map(text),
       one.keys.map((key) => pair(key.replaceAll("_", " "), key === "run_id" ? at("run") : at(key)))),

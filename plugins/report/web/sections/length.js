@@ -19,7 +19,7 @@ export function draw({ id, data, head }) {
     "run",
     points.map((point) => point.run),
   );
-  const rank = spearman === null ? "undefined" : num(spearman, 2);
+  const rank = spearman === null ? "undefined" : num(spearman);
   const drawing = plot(id, measure, points, front, chosen);
   return [
     el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),

@@ -78,7 +78,7 @@ function ofFolder(id, folder, i, isNamed, text) {
       rows: folder.inputs,
       columns: [
         { ...text("file"), cell: (row) => el("span", { class: "wrapped" }, row.file) },
-        text("now", "when this page was made"),
+        text("now", "state when this page was written"),
         code("sha256", "SHA-256"),
       ],
     }),

@@ -55,7 +55,7 @@ def test_a_verdict_is_given_by_keys_and_only_then_names_are_told(opened, session
     assert session.events[1]["label"] is None
     it.sees("ada", ".sources")
     it.press("j")
-    it.sees("This was the last one")
+    it.sees("This was the last dispute")
     it.press("k")
     it.sees("ada", ".sources")
     assert it.misdeeds() == []
@@ -65,7 +65,7 @@ def test_a_refused_verdict_tells_no_names(opened, session):
     it = opened(session)
     session.refuse = "field 'label': wanted another"
     it.press("3", "Enter")
-    it.sees("The verdict was not kept: field 'label': wanted another")
+    it.sees("The verdict was not saved: field 'label': wanted another")
     assert it.page.locator(".sources .who").count() == 0
     it.press("Enter")
     it.sees("ada", ".sources")
@@ -97,7 +97,7 @@ def test_a_reload_gives_back_what_was_chosen_and_typed(opened, session):
 def test_nothing_to_decide_is_said(opened):
     it = opened(Session("adjudicate"))
     it.sees("Nothing to decide", "h1")
-    it.sees("two people have labelled the same item")
+    it.sees("two or more people have labelled it")
     assert it.misdeeds() == []
 
 

@@ -48,7 +48,7 @@ def test_every_change_is_made_by_keyboard_and_is_one_event(opened, session):
     it.page.keyboard.insert_text("Light decks sway in the wind.")
     it.press("Enter")
     it.until(lambda: len(session.texts()) == 4)
-    it.sees("merged of 2")
+    it.sees("merged from 2")
     it.until(lambda: it.focused.startswith("Light decks"), "the focus is on what it became")
     it.press("j", "d")
     it.until(lambda: len(session.texts()) == 3)
@@ -71,16 +71,16 @@ def test_importance_is_a_second_step_and_no_earlier_one_is_shown(opened, session
         it.press(key)
     assert "vital" not in it.text(".list-of-facts"), "the judge's importance is not shown"
     it.press("i")
-    it.sees("0 of 3 said")
+    it.sees("0 of 3 rated")
     it.press("v", "o", "v")
-    it.sees("3 of 3 said")
+    it.sees("3 of 3 rated")
     it.until(lambda: len(session.events) == 3)
     importances = [one.nugget.importance for one in session.edited(0).nuggets.values()]
     assert importances == ["vital", "okay", "vital"]
     it.press("0")
-    it.sees("2 of 3 said")
+    it.sees("2 of 3 rated")
     it.press("u")
-    it.sees("3 of 3 said")
+    it.sees("3 of 3 rated")
     assert it.misdeeds() == []
 
 
@@ -88,19 +88,19 @@ def test_what_is_refused_or_waits_is_said_and_not_lost(opened, session):
     it = opened(session)
     session.refuse = "delete: there is no nugget 'n0'"
     it.press("d")
-    it.sees("This was not kept: delete: there is no nugget 'n0'")
+    it.sees("Not saved: delete: there is no nugget 'n0'")
     it.until(lambda: facts(it) == FACTS)
     it.logged.clear()  # the browser itself logs the 400
     it.page.context.set_offline(True)
     it.press("d", "a")
     it.page.keyboard.insert_text("New.")
     it.press("Enter")
-    it.sees("not kept yet")
+    it.sees("not saved yet")
     assert facts(it) == [*FACTS[1:], "New."], "shown at once"
     assert session.texts() == FACTS
     it.page.context.set_offline(False)
     it.until(lambda: session.texts() == [*FACTS[1:], "New."])
-    it.until(lambda: "not kept yet" not in it.text())
+    it.until(lambda: "not saved yet" not in it.text())
 
 
 def test_a_reload_gives_back_what_was_typed(opened, session):
@@ -133,7 +133,7 @@ def test_passages_are_found_by_words_and_say_what_the_underlining_is(opened, ses
     it.page.keyboard.insert_text("excites wind")
     it.sees("1 of 2")
     assert it.page.locator("details.passage:visible").count() == 1
-    assert "no more than that" in it.text()
+    assert "also in the current fact" in it.text()
 
 
 def test_questions_follow_each_other(opened, session):
@@ -143,7 +143,7 @@ def test_questions_follow_each_other(opened, session):
     assert it.page.evaluate("() => location.hash") == "#bank?n=1"
     it.press("d")
     it.until(lambda: session.texts(1) == [])
-    it.sees("No fact is left")
+    it.sees("There are no facts")
     it.press("u")
     it.until(lambda: facts(it) == ["One."])
     it.press("<")
@@ -187,7 +187,7 @@ def test_axe_finds_nothing_in_either_step_nor_while_one_writes(opened, session, 
     it.press("e")
     assert axe(it) == []
     it.press("Escape", "i")
-    it.sees("0 of 3 said")
+    it.sees("0 of 3 rated")
     assert axe(it) == []
 
 
@@ -212,9 +212,9 @@ def test_an_importance_that_is_typed_before_an_undo_is_answered_is_of_the_fact_t
     )
     it.press("u", "v", "o")
     it.until(lambda: delayed)
-    it.sees("0 of 2 said")
+    it.sees("0 of 2 rated")
     delayed[0].continue_()
-    it.sees("2 of 3 said")
+    it.sees("2 of 3 rated")
     it.until(lambda: len(session.events) == 4)
     importances = {
         one.nugget.text: one.nugget.importance for one in session.edited(0).nuggets.values()

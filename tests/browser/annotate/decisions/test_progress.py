@@ -7,7 +7,7 @@ from browser.annotate.decisions.session import Session
 from browser.hostile import NAMES, TEXTS, shown
 
 NOTHING = {
-    "measures": [], "reason": "no item that was drawn at random has a label yet",
+    "measures": [], "reason": "no randomly drawn item has a label yet",
     "agreement": None, "people": [],
     "sessions": [{"annotator": "ada", "done": 0, "total": 120, "active_ms": 0}], "of_labels": 0,
 }  # fmt: skip
@@ -65,11 +65,11 @@ def session(figures):
 def test_what_is_not_known_is_said_with_what_would_give_it(opened):
     it = opened(session(NOTHING))
     it.sees("Nobody has labelled anything yet.")
-    it.sees("No score can be corrected yet: no item that was drawn at random has a label yet.")
-    it.sees("The ceiling is not known yet: it takes items that two people labelled.")
-    it.sees("How far the judge agrees with people is not known yet")
-    it.sees("nobody has come to an item for the second time")
-    it.sees("How many labels the half-width that is wanted takes is not known yet")
+    it.sees("No score can be corrected yet: no randomly drawn item has a label yet.")
+    it.sees("The ceiling is not known yet: it needs items that two people labelled.")
+    it.sees("The agreement of the judge with people is not known yet")
+    it.sees("nobody has reached a repeated item")
+    it.sees("It is not yet known how many labels the target half-width needs")
     assert it.page.locator("svg").count() == 0, "nothing is drawn of nothing"
     assert "NaN" not in it.text()
     assert "undefined" not in it.text()
@@ -78,9 +78,9 @@ def test_what_is_not_known_is_said_with_what_would_give_it(opened):
 
 def test_the_overlap_that_was_set_is_the_one_that_is_named(opened):
     it = opened(session({**NOTHING, "overlap": 0.25}))
-    it.sees("25% of each queue is shared for this (--overlap)")
+    it.sees("25% of each queue is shared and comes first (--overlap)")
     it.session.figures["overlap"] = 0
-    it.sees("No items are shared here (--overlap 0)")
+    it.sees("No items are shared (--overlap 0)")
 
 
 def test_figures_stand_as_they_came_and_both_intervals_are_drawn_apart(opened):
@@ -105,10 +105,10 @@ def test_figures_stand_as_they_came_and_both_intervals_are_drawn_apart(opened):
     ]  # fmt: skip
     it.sees("Cohen's kappa: 1 is perfect")
     it.sees(".61")
-    it.sees("3 of 8 labels that the judge never gave were kept")
+    it.sees("People kept 3 of 8 labels that the judge never gave")
     it.sees("260", ".facts")
     it.sees("88 min", ".facts")  # 260 labels of 20.24 s
-    it.sees("no number of labels gives ±.050: with all labelled it would still be ±.060")
+    it.sees("no number of labels gives ±.050: even with all items labelled it would be ±.060")
     assert it.misdeeds() == []
 
 
@@ -139,11 +139,11 @@ def test_it_renews_itself_and_keeps_the_focus_and_the_choice(opened):
     assert table.evaluate("(t) => t.isConnected"), "what did not change is not drawn anew"
     it.page.context.set_offline(True)
     it.page.clock.fast_forward(3_000)
-    it.sees("These figures may be old: the server does not answer.")
+    it.sees("These numbers may be out of date: the server does not answer.")
     it.sees("71", "[aria-label=People]")
     it.page.context.set_offline(False)
     it.page.clock.fast_forward(3_000)
-    it.until(lambda: "may be old" not in it.text())
+    it.until(lambda: "may be out of date" not in it.text())
 
 
 def test_hostile_names_are_names_like_any_other(opened):

@@ -59,7 +59,7 @@ def test_the_page_says_what_the_commands_say(trec, at_work, tmp_path, axe):
     labelled(people, as_nist)
     judge("annotate", "export", server.folder, "--out", "human.jsonl", cwd=tmp_path)
     by_cell = Counter(tuple(row[name] for name in IDS) for row in rows_of(tmp_path / "human.jsonl"))
-    page.get_by_text(f"rest on {len(by_cell)} labels").wait_for(timeout=1_000 * SOON_S)
+    page.get_by_text(f"use {len(by_cell)} labels").wait_for(timeout=1_000 * SOON_S)
 
     given = ("--labels", "human.jsonl", "--half-width", ".05", "--json")
     printed = judge("score", trec.results, *given, cwd=tmp_path)
@@ -114,7 +114,7 @@ def test_how_far_people_are_led_is_what_they_kept(trec, at_work, tmp_path, axe):
     assert [row["label"] for row in kept] == [row["shown"] for row in kept]
     n = sum(row["is_control"] for row in kept)
     assert n > 2
-    sentence = f"{n} of {n} labels that the judge never gave were kept when they were shown (100%;"
+    sentence = f"People kept {n} of {n} labels that the judge never gave (100%;"
     page.get_by_text(sentence).wait_for(timeout=1_000 * SOON_S)
     check_axe(axe, page)
     server.ends()

@@ -66,7 +66,7 @@ def test_items_of_each_kind_are_labelled_by_keys_alone(site_of, open_site, axe, 
     it = open_site(site, "start", bypass_csp=True)
     assert axe(it) == []
     descriptions = it.page.locator("dl.keys dd").all_inner_texts()
-    assert {"cannot tell (item)", "undo (item)", "say why (item)"} <= {*descriptions}
+    assert {"cannot tell (item)", "undo (item)", "give a reason (item)"} <= {*descriptions}
     begins(it)
     assert it.position == 0
     texts = [

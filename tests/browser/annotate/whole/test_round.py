@@ -151,7 +151,7 @@ def check_commands(home, results, kind, fits, labelled, judged):
     n_labels = {row["run_id"]: row["n_labels"] for row in corrected if row["row"] == "corrected"}
     assert n_labels == runs
     sheet = ("--labels", "human.csv", "--kind", kind, "--n", 5, "--out", "more.csv")
-    assert f"{len(labelled.labels)} of which are labelled already" in judge(
+    assert f"{len(labelled.labels)} already have a label" in judge(
         "next", results, *sheet, cwd=home
     )
 
@@ -227,7 +227,7 @@ class Editor:
         """To a fact of the list."""
         for _ in range(2 * len(self.facts)):
             here = self.page.locator(".fact[aria-current] > .t").text_content()
-            if here.removeprefix("chosen") == text:
+            if here.removeprefix("selected") == text:
                 return
             steps = self.facts.index(text) - self.facts.index(here)
             self.page.keyboard.press("j" if steps > 0 else "k")
@@ -248,7 +248,7 @@ class Editor:
             for key in ("Tab", "Enter") if len(types) > 1 else ("Enter",):
                 keyboard.press(key)
         self.page.locator("textarea").wait_for(state="detached")
-        self.until(lambda: not self.page.get_by_text("not kept yet").count())
+        self.until(lambda: not self.page.get_by_text("not saved yet").count())
 
     def until(self, holds):
         """Wait until something holds, 5 s at most."""
@@ -295,7 +295,7 @@ def test_facts_that_were_edited_at_the_page_are_judged_against(demo, at_work, tm
     person.does("o")
     server.ends()
     exported = judge("annotate", "export", server.folder, "--out", "edited.jsonl", cwd=tmp_path)
-    assert "nuggets of 1 topics, edited by 1 person" in exported
+    assert "nuggets of 1 topic, edited by 1 person" in exported
     (row,) = rows_of(tmp_path / "edited.jsonl")
     assert {one["text"]: one["from"] for one in row["nuggets"]} == wanted
     importance = {one["text"]: one["importance"] for one in row["nuggets"]}

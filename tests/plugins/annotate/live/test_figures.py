@@ -171,10 +171,10 @@ def test_speed_is_of_the_time_that_people_were_at_it(world):
 
 def test_without_labels_or_scores_it_says_why():
     shown = figures(None, {"ann": State()}, LiveSettings("bank"))
-    assert (shown["measures"], shown["reason"]) == ([], "of bank no score is made")
+    assert (shown["measures"], shown["reason"]) == ([], "labels of bank do not give a score")
 
 
 def test_before_the_first_label_it_says_so(world):
     shown = figures(world.judged(), {"ann": State()}, ASKED)
     assert shown["measures"] == []
-    assert shown["reason"] == "no item that was drawn at random has a label yet"
+    assert shown["reason"] == "no randomly drawn item has a label yet"

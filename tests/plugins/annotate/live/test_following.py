@@ -164,7 +164,7 @@ def test_what_goes_wrong_is_said_and_the_next_change_tries_again(made):
         if "reason" in worker.figures():
             break
         time.sleep(0.01)
-    assert worker.figures()["reason"] == "the figures cannot be worked out: no such folder"
+    assert worker.figures()["reason"] == "the numbers cannot be computed: no such folder"
     assert worker.figures()["measures"] == [1]  # those of before stay
     broken.clear()
     worker.notify()

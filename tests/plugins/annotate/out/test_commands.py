@@ -123,7 +123,7 @@ def test_the_four_commands_read_labels_of_two_people(support, judged, labels, tm
     assert "corrected" in judge("score", judged, "--labels", out, *where, cwd=tmp_path).stdout
     more = ["--kind", "support", "--labels", out, "--n", "5", "--out", "more.csv"]
     printed = judge("next", judged, *more, cwd=tmp_path).stdout
-    assert f"{len(either)} of which are labelled already" in printed
+    assert f"{len(either)} already have a label" in printed
     fit = ["--judge", "support", "--method", "threshold", "--out", "fit.json"]
     fitted = judge("calibrate", out, *fit, cwd=tmp_path)
     assert f"{len(decided)} labels" in fitted.stdout + fitted.stderr
@@ -348,7 +348,7 @@ def test_a_label_that_was_given_here_stands_before_an_imported_one(labels, tmp_p
     problems = Problems()
     export(labels, tmp_path / "out.csv", problems)
     assert [one.what for one in problems if one.kind == "labelled_here"] == [
-        "1 imported labels are of people who labelled the same here"
+        "1 imported labels are of people who labelled the items here"
     ]
     (person,) = list_people(labels)
     assert {one.cell: one.label for one in person.state().labels()} == labels_by_person(labels)[
@@ -378,7 +378,7 @@ def test_conditions_are_read_and_kept_apart(labels, tmp_path):
 @pytest.mark.parametrize(
     ("rows", "wanted"),
     [
-        ([row(None)], "no label in it"),
+        ([row(None)], "has no labels"),
         ([row("full", annotator="a"), row("none", annotator="a")], "again, wanted once"),
         ([{"label": "full"}], "no column names its items"),
         ([row("full", annotator="a", condition="post_edit"),

@@ -184,9 +184,9 @@ def test_a_file_that_is_no_export_is_not_overwritten_and_an_export_is(labels):
         exported(labels, name)
     other = labels.parent / "other.csv"
     other.write_text("topic_id,label\nt1,full\n")
-    with pytest.raises(InputError, match="is no export"):
+    with pytest.raises(InputError, match="is not an export"):
         exported(labels, "other.csv")
-    with pytest.raises(InputError, match="is no export"):
+    with pytest.raises(InputError, match="is not an export"):
         export(labels, labels / "ann.events.jsonl", Problems())
     assert other.read_text() == "topic_id,label\nt1,full\n"
 
@@ -204,7 +204,7 @@ def test_what_cannot_be_exported_is_refused_in_words(labels):
     with pytest.raises(InputError, match="give --results"):
         exported(labels)
     keep(labels, "ann", label("full", cell(0)))
-    with pytest.raises(InputError, match=r"items, support; --kind chooses one"):
+    with pytest.raises(InputError, match=r"items, support; choose one with --kind"):
         exported(labels)
 
 
@@ -357,7 +357,7 @@ def test_verified_key_points_are_read_by_the_build(labels, tmp_path):
     verified = read_verification([out], known, Problems())
     assert verified["grounded"].annotations[known[1]] == {"ann": "yes", "bo": "no"}
     assert verified["key_point"].cells == {known[0]: "yes"}
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists and is not an export"):
         export(labels, out, Problems())  # it may have been filled in by hand
     one = tmp_path / "one.csv"
     export(labels, one, Problems(), labels_as="adjudicated")

@@ -196,7 +196,7 @@ WRONG = [
     ({"label": "full", "active_ms": -1}, 400, "active_ms"),
     ({"label": "full", "rationale": "x" * 20_001}, 400, "rationale"),
     ({"label": "full", "id": "short"}, 400, "id"),
-    ({"label": "full", "do": "bank"}, 400, "not of --kind support"),
+    ({"label": "full", "do": "bank"}, 400, "does not exist for --kind support"),
     ({"label": "full", "do": "adjudicate"}, 400, "field 'do'"),
     ({"label": "full", "do": "wipe"}, 400, "field 'do'"),
     ({"label": "full", "item": "0123456789abcdef"}, 410, "not in the queue any more"),
@@ -332,7 +332,7 @@ def test_a_label_made_while_the_server_was_away_lands_on_its_own_item_or_nowhere
 
 
 def test_a_folder_is_open_once_and_names_come_once(open_site, site):
-    with pytest.raises(InputError, match="another judge annotate has it open"):
+    with pytest.raises(InputError, match="in use by another judge annotate"):
         open_site()
     site.work.close()
     for names in (("ann", "ann"), ("ann", "Ann")):

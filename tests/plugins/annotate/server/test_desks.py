@@ -214,7 +214,7 @@ def test_an_edit_of_a_nugget_that_is_gone_is_refused_in_words_and_not_kept(bank)
         answer = client.post({**event, "id": f"event-{op}-2", "op": op, "texts": made})
         assert (answer.status_code, gone in answer.json()["error"]) == (400, True)
     label = {"id": "event-label", "do": "label", "label": "vital", "n": 0, "item": shown["item"]}
-    assert client.post(label).json() == {"error": "label: not of --kind bank"}
+    assert client.post(label).json() == {"error": "label: does not exist for --kind bank"}
     assert read_state(bank.work.folder.path / "ann.events.jsonl").n == 1
 
 

@@ -163,7 +163,7 @@ def test_the_draw_follows_from_the_seed_and_a_study_is_not_drawn_over(two, tmp_p
         draw_disagreements(*two, tmp_path / name, Problems(), n=5, seed=seed)
         names[name] = [key(row) for row in read_rows(tmp_path / name / "sheet.jsonl")]
     assert names["one"] == names["again"] != names["other"]
-    with pytest.raises(InputError, match="holds a study already"):
+    with pytest.raises(InputError, match="already has a study"):
         draw_disagreements(*two, tmp_path / "one", Problems())
     with pytest.raises(InputError, match="nobody has labelled its items yet"):
         read_study(tmp_path / "one", Problems())

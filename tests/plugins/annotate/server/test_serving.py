@@ -116,13 +116,13 @@ def test_a_port_that_is_taken_is_said_and_its_own_port_is_found_again(judged, tm
         port = taken.getsockname()[1]
         ran = run(*JUDGE, *given, "--port", port)
         assert ran.returncode == 2
-        assert ran.stderr.startswith(f"judge: --port {port}: 127.0.0.1 cannot be had there")
+        assert ran.stderr.startswith(f"judge: --port {port}: cannot listen on 127.0.0.1")
         assert ran.stderr.count("\n") == 1
     served = Served(judged, tmp_path / "labels", "--annotator", "ann")
     with socket.socket() as elsewhere, pytest.raises(OSError, match="refused"):
         elsewhere.connect(("127.0.0.2", served.port))  # this machine's, but not where it listens
     ran = run(*JUDGE, *given)
-    assert (ran.returncode, "another judge annotate has it open" in ran.stderr) == (2, True)
+    assert (ran.returncode, "in use by another judge annotate" in ran.stderr) == (2, True)
     port = served.port
     served.ended(signal.SIGKILL)
     again = Served(judged, tmp_path / "labels", "--annotator", "ann")

@@ -143,7 +143,7 @@ def test_what_a_person_labelled_or_has_under_the_other_condition_is_not_asked(ta
     queue = make_queue(task, "ann", Plan(), state=labelled, barred=barred)
     assert cells(queue) == set(task.cells[9:])
     everything = state_of(*(label(cell, n=i) for i, cell in enumerate(task.cells)))
-    with pytest.raises(InputError, match="all 32 items are labelled"):
+    with pytest.raises(InputError, match="has labelled all 32 items"):
         make_queue(task, "ann", Plan(), state=everything)
 
 
@@ -280,7 +280,7 @@ def test_a_queue_of_other_results_or_another_plan_is_not_taken(tmp_path, task):
     with pytest.raises(InputError, match="made for other results; name another --dir"):
         load_queue(tmp_path, task, "ann", Plan(n=10))
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="is not in the results any more"):
+    with pytest.raises(InputError, match="is no longer in the results"):
         load_queue(tmp_path, made_task({"t9": 40}), "ann", Plan(n=10))
 
 
@@ -289,7 +289,7 @@ def test_a_line_that_is_no_place_is_named(tmp_path, task):
     path = queue_path(tmp_path, "ann", "support", "from_scratch")
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([*lines[:3], "{}"]), encoding="utf-8")
-    with pytest.raises(InputError, match=r"queue\.jsonl:4: no place of a queue"):
+    with pytest.raises(InputError, match=r"queue\.jsonl:4: not an entry of a queue"):
         read_queue(path)
 
 

@@ -96,7 +96,7 @@ def test_an_item_without_its_texts_is_refused_by_its_ids(tmp_path):
     task = read_task([path], "support", Problems())
     with pytest.raises(InputError, match="item t r 0 p comes without its sentence and passage"):
         task.texts(("t", "r", "0", "p"))
-    with pytest.raises(InputError, match=r"it holds labels of support, wanted nuggets \(--kind\)"):
+    with pytest.raises(InputError, match=r"has labels of support, wanted nuggets \(--kind\)"):
         read_task([path], "nuggets", Problems())
 
 
@@ -388,7 +388,7 @@ def test_what_cannot_be_chosen_from_is_refused(tmp_path):
     qrels.write_text("t1 0 p1 2\n", encoding="utf-8")
     with pytest.raises(InputError, match="labels of different things"):
         next_labels([judged, qrels], 1, Problems())
-    with pytest.raises(InputError, match="wanted n >= 1 and 0 to 1"):
+    with pytest.raises(InputError, match="wanted n >= 1, share 0 to 1"):
         next_labels([judged], 1, Problems(), random_share=1.5)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"has none of relevance\.jsonl, assignments\.jsonl"):
