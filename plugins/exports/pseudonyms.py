@@ -141,7 +141,7 @@ class Pseudonyms:
         names = {*self.runs, *self.teams, *_OF_NAMES}
         for number, line in text_lines(path):
             if name := next((value for value in _values(line) if value in names), None):
-                what = f"has the name {name!r}, and names in such a file cannot be replaced"
+                what = f"has {name!r}, and names in such a file cannot be replaced"
                 raise InputError(f"{path}:{number}: {what}")
 
     def is_in(self, text: str) -> bool:

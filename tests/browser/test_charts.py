@@ -52,7 +52,7 @@ def test_curves_are_named_at_their_ends(opened, reports):
 def test_numbers_are_rounded_as_in_the_terminal(opened, reports, tmp_path):
     page = reports("demo").read_text(encoding="utf-8")
     start = page.index("function num(")
-    body = page[start : page.index("/** A count with thousands")]
+    body = page[start : page.index("/** A count with separated thousands")]
     values = [0.8125, 0.4375, 0.0625, 0.1235, 2 / 3, 0.5, 1.0, 0.0, 0.3125, 187.5]
     it = opened(reports("demo"))
     shown = it.page.evaluate(f"(all) => {{ {body} return all.map((one) => num(one)); }}", values)

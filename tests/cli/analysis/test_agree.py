@@ -245,7 +245,7 @@ def test_a_sheet_says_what_else_could_be_labelled_where_no_kind_was_named(judge,
     ran = judge("next", "judged", "--n", 2, "--out", "sheet.csv")
     assert ran.out.endswith("Other judgements of the results: support (--kind).\n")
     ran = judge("next", "judged", "--kind", "support", "--n", 2, "--out", "support.csv")
-    assert "Also judged" not in ran.out
+    assert "Other judgements" not in ran.out
 
 
 @pytest.mark.whole

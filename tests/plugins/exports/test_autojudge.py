@@ -95,7 +95,7 @@ def test_a_reply_that_was_changed_is_found_with_its_line_and_what_follows(export
     at = changed(exported / "cache/default.jsonl", r"\"partial\"", r"\"full\"")
     ran = judge("verify", "aj")
     assert ran.code == 1
-    assert f"aj/cache/default.jsonl:{at}: the reply is not what was written" in ran.out
+    assert f"aj/cache/default.jsonl:{at}: the reply has changed" in ran.out
     assert "aj/cache/default.jsonl: has changed since the export (SHA-256)" in ran.out
     assert "support.jsonl, line " in ran.out  # the judgement that rests on it
     assert "nuggets-support.eval.txt, line " in ran.out  # and the score
@@ -202,7 +202,7 @@ def test_what_cannot_be_exported_is_refused_and_leaves_nothing(
     assert "would be inside the export" in refused("aj", "--pseudonyms", "aj/key.json")
     assert "is not empty" in refused("tiny")
     shutil.rmtree(tmp_path / "home/cache")
-    assert "out: 6 of its judgements have no kept reply" in refused("aj")
+    assert "out: 6 of its judgements have no stored reply" in refused("aj")
     assert not (tmp_path / "aj").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"tiny", "home", "out"}
     assert "tiny: is not an export, export.json is missing" in judge("verify", "tiny").err
@@ -273,5 +273,5 @@ def test_a_replay_that_wanted_the_network_would_be_stopped(exported, monkeypatch
         monkeypatch.setattr(
             verifying, "judge_collection", lambda *_, **__: socket.create_connection(address)
         )
-        with pytest.raises(NetworkUsedError, match="there is no network here"):
+        with pytest.raises(NetworkUsedError, match="a replay must not use the network"):
             verifying.verify_folder(exported)

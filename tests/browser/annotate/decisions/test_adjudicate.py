@@ -143,7 +143,7 @@ def test_axe_finds_nothing_before_and_after_the_verdict(opened, session, axe):
 
 def test_who_decides_about_the_judge_is_told_that_this_favours_it(opened, session):
     it = opened(session)
-    assert "nobody looks again" not in it.text("main")
+    assert "are not checked again" not in it.text("main")
     session.is_against_judge = True
     it.press("j")
     it.page.reload()

@@ -115,7 +115,7 @@ def test_documents_that_are_not_to_be_had_are_said_and_quotes_still_shown(
     read_task([built], "verify", problems).expect([])
     whats = [row.what for row in problems]
     assert len(whats) == (change == "broken")
-    assert all("documents.jsonl:1" in what and "quotes are shown" in what for what in whats)
+    assert all("documents.jsonl:1" in what and "the page shows quotes" in what for what in whats)
 
 
 def test_documents_of_a_run_are_those_that_it_read(tmp_path, built):

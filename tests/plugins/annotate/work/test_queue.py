@@ -269,7 +269,7 @@ def test_one_person_never_gets_an_item_under_both_conditions(tmp_path, task):
 
 def test_a_queue_of_other_results_or_another_plan_is_not_taken(tmp_path, task):
     load_queue(tmp_path, task, "ann", Plan(n=10))
-    with pytest.raises(InputError, match=r"ann\.support.*made with --seed 0, not 3; give it again"):
+    with pytest.raises(InputError, match=r"ann\.support.*made with --seed 0, not 3; use the"):
         load_queue(tmp_path, task, "ann", Plan(n=10, seed=3))
     with pytest.raises(InputError, match="made with --queue random, not next"):
         load_queue(tmp_path, task, "ann", Plan(n=10, how="next"))
@@ -277,7 +277,7 @@ def test_a_queue_of_other_results_or_another_plan_is_not_taken(tmp_path, task):
     path = queue_path(tmp_path, "ann", "support", "from_scratch")
     text = path.read_text("utf-8")
     path.write_text(text.replace('"fingerprint":"f"', '"fingerprint":"g"'), encoding="utf-8")
-    with pytest.raises(InputError, match="made for other results; name another --dir"):
+    with pytest.raises(InputError, match="made for other results; choose another --dir"):
         load_queue(tmp_path, task, "ann", Plan(n=10))
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="is no longer in the results"):
