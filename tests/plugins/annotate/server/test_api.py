@@ -266,7 +266,7 @@ def test_a_label_that_needs_marked_words_is_refused_without_and_kept_with_them(
 
 @pytest.mark.parametrize(("spans", "what"), [("fully", "'fully'"), ("none,", "''")])
 def test_labels_that_need_words_are_of_the_scale(spans, what, open_site):
-    with pytest.raises(InputError, match=f"--spans {what}: wanted required, or some of none, pa"):
+    with pytest.raises(InputError, match=f"--spans {what}: wanted required or some of none, pa"):
         open_site(spans=spans)
 
 
