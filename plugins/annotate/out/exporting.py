@@ -135,10 +135,9 @@ def summary(exported: Exported, labels_as: LabelsAs = "annotators") -> list[str]
         what = 'answers are "cannot tell" and have no label'
         lines.append(f"{exported.n_cannot_tell:,} {what}")
     if exported.n_open:
-        empty = " and no label in the file" if labels_as == "adjudicated" else ""
-        what = f"items have no majority label{empty}"
-        then = "adjudicate them, or the sample is no longer random"
-        lines.append(f"{exported.n_open:,} {what}: {then}")
+        empty = ", and without a label in the file" if labels_as == "adjudicated" else ""
+        what = f"{count(exported.n_open, 'item')} without a majority label{empty}"
+        lines.append(f"{what}: adjudicate these, or the sample is no longer random")
     if exported.checks is not None:
         what = "repeats and controls, which measure people instead of items"
         lines.append(f"{exported.checks}: {exported.n_checks:,} rows of {what}")

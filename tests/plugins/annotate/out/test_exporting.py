@@ -154,7 +154,8 @@ def test_adjudicated_is_one_row_a_cell_the_verdict_before_the_majority(labels):
     }  # fmt: skip
     assert report.n_open == 1
     assert any(
-        line.startswith("1 of the items without a label") for line in summary(report, "adjudicated")
+        line.startswith("1 item without a majority label")
+        for line in summary(report, "adjudicated")
     )
     assert rows[3]["rationale"] == "only part"
     read = read_labels(report.path, Problems())
@@ -195,7 +196,7 @@ def test_what_cannot_be_exported_is_refused_in_words(labels):
     with pytest.raises(InputError, match="is not a folder"):
         exported(labels)
     labels.mkdir()
-    with pytest.raises(InputError, match=r"no \*\.events\.jsonl in it"):
+    with pytest.raises(InputError, match=r"has no \*\.events\.jsonl"):
         exported(labels)
     keep(labels, "ann", label("full", cell(0)), clear(cell(0)))
     with pytest.raises(InputError, match="nobody has labelled anything yet"):
@@ -357,7 +358,7 @@ def test_verified_key_points_are_read_by_the_build(labels, tmp_path):
     verified = read_verification([out], known, Problems())
     assert verified["grounded"].annotations[known[1]] == {"ann": "yes", "bo": "no"}
     assert verified["key_point"].cells == {known[0]: "yes"}
-    with pytest.raises(InputError, match="exists and is not an export"):
+    with pytest.raises(InputError, match="is there already"):
         export(labels, out, Problems())  # it may have been filled in by hand
     one = tmp_path / "one.csv"
     export(labels, one, Problems(), labels_as="adjudicated")
