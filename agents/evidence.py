@@ -1,4 +1,4 @@
-"""Looks for what carries a sentence: what it cites, the answer's own references, then a corpus."""
+"""Searches for evidence of a sentence: its citation, the answer's references, then a corpus."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .tools import Limits, Question, Tools
 
 FULL, PARTIAL, CONTRADICTS = "full", "partial", "contradicts"
 SCOPES = ("self", "reply", "corpus")
-MAX_SHOWN = 3  # passages of `best`, and of those that a claim is checked against
+MAX_SHOWN = 3  # passages in `best`, and passages that a claim is checked against
 
 
 class Plan(NamedTuple):
-    """What is done for a sentence.
+    """The steps for a sentence.
 
     Attributes:
-        scopes: where it looks: `self` the cited passage, by the second judge; `reply` what else the
-            answer refers to; `corpus` all passages.
-        judged: passages of the answer, and of each search, that are judged.
-        queries: that are written where the sentence itself found nothing.
-        contradictions: passages that are asked whether they contradict it.
-        claims: whether a sentence that is carried in part is split into its claims.
+        scopes: where to search: `self` the cited passage, with the second judge; `reply` the other
+            references of the answer; `corpus` all passages.
+        judged: number of passages of the answer, and of each search, that are judged.
+        queries: number of queries that are written if the sentence itself found nothing.
+        contradictions: number of passages that are checked for a contradiction.
+        claims: whether a partly supported sentence is split into its claims.
     """
 
     scopes: tuple[str, ...] = SCOPES
@@ -43,7 +43,7 @@ class Plan(NamedTuple):
 
 
 class JudgedPassage(NamedTuple):
-    """A passage that was judged, or could not be: where it came from, and the step."""
+    """A passage that was judged, or could not be judged: its source, and the step."""
 
     passage: Passage
     scope: str
@@ -53,29 +53,30 @@ class JudgedPassage(NamedTuple):
     path: str
 
     def as_row(self) -> dict[str, Any]:
-        """As a suggestion, ready for JSON. `query` None: the sentence itself."""
+        """Return it as a suggestion, ready for JSON. `query` None: the sentence itself."""
         at = {"passage_id": self.passage.id, "scope": self.scope, "rank": self.rank}
         return {**at, "query": self.query, **self.verdict.as_row()}
 
 
 class EvidenceAgent(Agent):
-    """Says of a sentence what carries it: `agent(sentence=..., cited="p1", label="none", ...)`.
+    """Finds the passage that supports a sentence: `agent(sentence=..., cited="p1", label="none",
+    ...)`.
 
     Args:
-        support, recheck: judge a passage; the second one looks at the cited passage once more.
+        support, recheck: judge a passage; the second one judges the cited passage once more.
             None: it would be the same judge.
         query_writer, contradiction, claim_extractor: see Plan.
-        calls: of judges for one sentence, at most.
+        calls: the largest number of calls of judges for one sentence.
 
     Inputs: `topic_id`; `question`; `sentence`; `cited`, its passage id, None: it cites nothing;
         `label`, of that citation; `references`, ids of passages that the answer names;
-        `documents`, texts (title, text) by id that stand in the answer's own file.
+        `documents`, texts (title, text) by id from the answer's own file.
 
-    Returns from a call: `outcome`; `suggestion`, the passage that carries it, or some of it;
-        `best`, the ids of the best that were judged; `contradiction`; `claims`; `queries`.
+    Returns from a call: `outcome`; `suggestion`, the passage that supports it in full or in part;
+        `best`, the ids of the best judged passages; `contradiction`; `claims`; `queries`.
 
-    The outcome follows from labels, by code. It is none (JudgeError) where a judgement or search
-    that could change it is missing: `not_found` means that everything was looked at.
+    Code derives the outcome from labels. There is none (JudgeError) if a failed judgement or search
+    could change it: `not_found` means that every step succeeded and found nothing.
     """
 
     name = "evidence"
@@ -122,18 +123,18 @@ class EvidenceAgent(Agent):
 
 
 class _Sought:
-    """One sentence, and what was found for it so far."""
+    """One sentence, and the findings for it so far."""
 
     def __init__(self, agent: EvidenceAgent, tools: Tools, item: Mapping[str, Any]) -> None:
         self._agent, self._tools, self._item = agent, tools, item
         self._sentence: str = item["sentence"]
         self._documents: Mapping[str, Sequence[str]] = item.get("documents") or {}
-        self._judged: dict[str, JudgedPassage] = {}  # by passage
+        self._judged: dict[str, JudgedPassage] = {}  # by passage id
         self._missing: list[Unjudged] = []
         self._queries: list[str] = []
 
     def references(self) -> list[Passage]:
-        """What else the answer names and has a text, that which shares most words first."""
+        """Other references of the answer that have a text, the most similar first."""
         names = dict.fromkeys(self._item.get("references") or ())
         passages = (self._text(name) for name in names if name != self._item.get("cited"))
         texts = [passage for passage in passages if passage is not None]
@@ -141,20 +142,20 @@ class _Sought:
         return texts[: self._agent.plan.judged]
 
     async def recheck(self, judge: ItemJudge) -> tuple[str, str]:
-        """What the second judge says of the cited passage. Raises: JudgeError."""
+        """Judge the cited passage with the second judge. Raises: JudgeError."""
         part = self._tools.part("plan", "recheck")
         question = self._question(judge, self._get_cited(), self._sentence)
         verdict, path = await part.judge(judge, question.inputs, question.about)
         return verdict.label, path
 
     async def search(self, query: str, written: str | None) -> None:
-        """Search the corpus and judge what was not judged before."""
+        """Search the corpus and judge new passages."""
         hits = await self._tools.search(query, self._agent.plan.judged)
         names = [name for name, _ in hits if name != self._item.get("cited")]
         await self.judge([self._passage(name) for name in names], "corpus", written)
 
     async def search_by_queries(self) -> None:
-        """Search by written queries, one after the other, until a passage carries the sentence."""
+        """Search by written queries, one after the other, until a passage supports the sentence."""
         agent, wanted = self._agent, self._agent.plan.queries
         if not wanted or self.best(FULL) is not None:
             return
@@ -171,7 +172,7 @@ class _Sought:
                 return
 
     async def judge(self, passages: Sequence[Passage], scope: str, query: str | None) -> None:
-        """Judge those that were not judged before, all at once."""
+        """Judge new passages, in parallel."""
         judge = self._agent.support
         ranked = [(p, n) for n, p in enumerate(passages, 1) if p.id not in self._judged]
         questions = [self._question(judge, passage, self._sentence) for passage, _ in ranked]
@@ -181,17 +182,17 @@ class _Sought:
             if isinstance(verdict, Unjudged):
                 self._missing.append(verdict)
             elif verdict.label == FULL and not is_carried_by_quotes(verdict):
-                what = f"{passage.id} carries the sentence, but no words of it are quoted"
+                what = f"{passage.id} supports the sentence, but without a quote"
                 self._missing.append(Unjudged(Reason.UNGROUNDED, what))
             else:
                 self._judged[passage.id] = JudgedPassage(passage, scope, rank, query, verdict, path)
 
     def best(self, label: str) -> JudgedPassage | None:
-        """Of the passages with this label the one with the highest score, else the first."""
+        """The passage with this label and the highest score; without scores, the first."""
         return next((judged for judged in self._by_worth() if judged.verdict.label == label), None)
 
     async def look_for_contradiction(self) -> dict[str, Any]:
-        """Whether a passage contradicts a sentence whose citation carries it."""
+        """Check whether a passage contradicts a sentence whose citation supports it."""
         if "corpus" not in self._agent.plan.scopes:
             return self.end("cited_ok")
         hits = await self._tools.search(self._sentence, self._agent.plan.judged)
@@ -201,7 +202,7 @@ class _Sought:
         return self.end(outcome, contradiction=against)
 
     async def decide(self, is_cited: bool, is_partial: bool) -> dict[str, Any]:
-        """The outcome, from all labels. Raises: JudgeError where it could be another."""
+        """Derive the outcome from all labels. Raises: JudgeError if a failure could change it."""
         full, partial = self.best(FULL), self.best(PARTIAL)
         if full is None:
             self._need_all()
@@ -228,7 +229,7 @@ class _Sought:
         contradiction: dict[str, Any] | None = None,
         claims: Sequence[dict[str, Any]] = (),
     ) -> dict[str, Any]:
-        """What the agent gives; the trace ends with it."""
+        """Return the agent's result, and end the trace with it."""
         path = [contradiction.pop("path")] if contradiction else []
         self._tools.end(outcome, [*because, *path])
         return {
@@ -254,7 +255,7 @@ class _Sought:
         return None
 
     async def _claims(self) -> list[dict[str, Any]]:
-        """Each claim of the sentence with the passage that carries it; [] where there is one."""
+        """Each claim of the sentence with the passage that supports it; [] for a single claim."""
         agent = self._agent
         if not agent.plan.claims:
             return []
@@ -284,7 +285,7 @@ class _Sought:
         return rows
 
     def _by_worth(self) -> list[JudgedPassage]:
-        """The judged passages, the best first; equal ones in the order in which they were found."""
+        """The judged passages, the best first; ties in the order of discovery."""
         ranks = {label: n for n, label in enumerate(self._agent.support.scale)}
         return sorted(
             self._judged.values(),
@@ -310,13 +311,13 @@ class _Sought:
         return self._passage(self._item["cited"])
 
     def _passage(self, name: str) -> Passage:
-        """Raises: JudgeError(no_passage)."""
+        """Return a passage. Raises: JudgeError(no_passage)."""
         return self._own(name) or self._tools.passage(name)
 
     def _text(self, name: str) -> Passage | None:
         try:
             return self._passage(name)
-        except JudgeError:  # not in the data, so that nobody can look at it
+        except JudgeError:  # not in the data, so it cannot be judged
             return None
 
     def _own(self, name: str) -> Passage | None:
@@ -327,6 +328,6 @@ class _Sought:
 
 
 def is_carried_by_quotes(verdict: Verdict) -> bool:
-    """Whether words of the passage are quoted, of a judge that was asked for quotes."""
+    """Whether the label has a quote from the passage, if the judge was asked for quotes."""
     quotes = verdict.evidence
     return quotes is None or any(each.is_quoted and each.of == "passage" for each in quotes)

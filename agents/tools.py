@@ -1,4 +1,4 @@
-"""The tools of an agent at work on one item, its limits and its trace: each use is a step."""
+"""The tools of an agent for one item, its limits and its trace: each use is a step."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Spent:
     the limit.
 
     Args:
-        whole: what this is a part of, until the part is used.
+        whole: the counter that this part belongs to, until the part is used.
     """
 
     limits: Limits
@@ -61,34 +61,34 @@ class Spent:
     _unused: list[Spent] = field(default_factory=list)
 
     def part(self) -> Spent:
-        """What one part may do: an even share of what is left when the first of them is used.
+        """Limits for one part: an even share of what is left when the first part is used.
 
-        Those that are made before any of them is used share, so that it is not the order of
-        replies that decides which of them gets how far.
+        Parts that are made before any of them is used share evenly, so that the order of replies
+        does not decide how far each gets.
         """
         part = Spent(self.limits, self)
         self._unused.append(part)
         return part
 
     def step(self) -> None:
-        """One more turn."""
+        """Count one more turn."""
         self._need("steps", 1, f"{self.limits.steps} steps")
         self.steps += 1
 
     def call(self, n: int = 1) -> None:
-        """So many more questions."""
+        """Count this many more questions."""
         self._need("calls", n, f"{self.limits.calls} calls of models")
         if self.limits.tokens is not None:
             self._need("tokens", 1, f"{self.limits.tokens:,} tokens")
         self.calls += n
 
     def reading(self, size: int) -> None:
-        """So many more bytes of a passage."""
+        """Count this many more bytes of a passage."""
         self._need("read", size, f"{self.limits.read:,} bytes to read")
         self.read += size
 
     def left(self, what: str) -> int:
-        """How much is left of the limit of steps, calls, tokens (if it has one) or read."""
+        """The remaining steps, calls, tokens (if limited) or bytes to read."""
         if self.whole is not None:
             self.whole._share()
         most: int = getattr(self.limits, what)
@@ -103,7 +103,7 @@ class Spent:
         return own + sum(part._count_done(what) for part in self._parts)
 
     def _share(self) -> None:
-        """Divide what is left among the parts that are not used yet."""
+        """Divide the remainder among the parts that are not used yet."""
         n = len(self._unused)
         for index, part in enumerate(self._unused):
             part.whole = None
@@ -116,7 +116,7 @@ class Spent:
         self._unused = []
 
 
-Step = dict[str, Any]  # path, kind, name and what belongs to its kind; see docs/formats.md
+Step = dict[str, Any]  # path, kind, name and further fields of its kind; see docs/formats.md
 
 
 class Trace:
@@ -126,7 +126,7 @@ class Trace:
     which ends first. A trace holds no times, cache hits or attempts.
 
     Args:
-        path: of the step whose parts these are.
+        path: of the step that these steps belong to.
     """
 
     def __init__(self, path: str = "0") -> None:
@@ -292,11 +292,11 @@ class Tools:
             raise _make_failure(step, "search", "there are no passages to search")
         step["index"] = self._corpus.fingerprint
         try:
-            with collect_replies() as replies:  # of a pipeline that asks judges
+            with collect_replies() as replies:  # a pipeline may ask judges
                 ranked = (await self._corpus.search(query))[:most]
-        except (EndpointUnusable, InputError):  # of all items alike: the run ends
+        except (EndpointUnusable, InputError):  # the same for all items: the run ends
             raise
-        except Exception as error:  # whatever a library raises: never an empty ranking
+        except Exception as error:  # any error of a library: never an empty ranking
             raise _make_failure(step, "search", f"{type(error).__name__}: {error}") from error
         self._note(path, step, replies)
         step["out"] = [[name, round(score, _SCORE_DIGITS)] for name, score in ranked]
@@ -313,7 +313,7 @@ class Tools:
         """
         passage = self._corpus.passage(passage_id) if self._corpus is not None else None
         if passage is None:
-            raise JudgeError(Reason.NO_PASSAGE, f"no text of passage {passage_id!r}")
+            raise JudgeError(Reason.NO_PASSAGE, f"passage {passage_id!r} has no text")
         return passage
 
     def read(self, passage_id: str, start: int = 0, length: int | None = None) -> str:
@@ -385,7 +385,7 @@ class Tools:
                 return {"unjudged": outcome.reason}
             return _in_trace(outcome)
 
-        self._spent.call(len(questions) * judge.most_calls)  # what is not asked is given back
+        self._spent.call(len(questions) * judge.most_calls)  # unused calls are returned
         reserved = [self.trace.reserve() for _ in questions]
         async with task_group() as group:
             tasks = [
@@ -473,7 +473,7 @@ class Tools:
     def _note(self, path: str, step: Step, replies: list[RecordedReply]) -> None:
         if not replies:
             return
-        replies.sort(key=lambda reply: reply.key)  # in whichever order they came
+        replies.sort(key=lambda reply: reply.key)  # whatever their order of arrival
         self._replies[path] = replies
         step["replies"] = [reply.key for reply in replies]
         prompt = sum(reply.prompt_tokens for reply in replies)
@@ -515,7 +515,7 @@ async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _in_trace(verdict: Verdict) -> dict[str, Any]:
-    """Of words that stand in a judged text their offsets alone: the step names the text."""
+    """The offsets of quotes in a judged text, without the words: the step names the text."""
     row = verdict.as_row()
     if verdict.evidence:
         row["evidence"] = [

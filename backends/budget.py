@@ -1,4 +1,4 @@
-"""What a run may spend and has spent: calls, tokens and, where prices are known, money."""
+"""Limits and spending of a run: calls, tokens and, where prices are known, money."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FREE = Price(input=0, output=0)
 def get_price(config: ModelConfig) -> Price | None:
     """Get the price from the config, or from LiteLLM's table for the provider's own endpoint.
 
-    Returns None if it is unknown, as for a model behind your own `api_base` or in this process. It
-    reads LiteLLM's data file without importing LiteLLM.
+    Returns None if it is unknown, for example for a model behind your own `api_base` or in this
+    process. It reads LiteLLM's data file without importing LiteLLM.
     """
     if config.price is not None:
         return config.price
@@ -47,11 +47,11 @@ def _row_without_provider(model: str) -> dict[str, Any] | None:
     return find_price_row(name) if find_provider(name) == provider else None
 
 
-BATCH_SHARE = 0.5  # of the price, as every provider with a batch API has it
+BATCH_SHARE = 0.5  # of the price, at every provider with a batch API
 
 
 def get_batch_price(config: ModelConfig) -> Price | None:
-    """The price of what is asked through the batch API of an endpoint, where there is one."""
+    """The price of requests through an endpoint's batch API; None if unknown."""
     price = get_price(config)
     if price is None or config.way != "http":
         return price
@@ -77,26 +77,26 @@ def compute_cost(price: Price | None, prompt: int, cached: int, completion: int)
     return (fresh * price.input + cached * cached_price + completion * price.output) / 1e6
 
 
-CHARS_PER_TOKEN = 4  # rule of thumb for English; only estimates rest on it
-REPLY_TOKENS = 200  # of a reply, where max_tokens is not set and none was seen
-ROOM = 128  # tokens of a reply besides its JSON: a fence, spaces
-MAX_OWN = 8_192  # of a limit that follows from a judge's bounds
-BYTES_PER_TOKEN = 2  # of what an endpoint does not count: enough for Chinese and code, too
+CHARS_PER_TOKEN = 4  # rule of thumb for English; used for estimates only
+REPLY_TOKENS = 200  # assumed for a reply if max_tokens is not set and no reply was seen yet
+ROOM = 128  # tokens of a reply outside its JSON: a fence, spaces
+MAX_OWN = 8_192  # most tokens of a limit that follows from a judge's bounds
+BYTES_PER_TOKEN = 2  # if an endpoint does not count: enough for Chinese and code
 
 
 class Caution(NamedTuple):
-    """What is allowed for requests that go out beside others before their size is known.
+    """Upper bounds for requests that are sent in parallel before their size is known.
 
     Attributes:
-        few: replies that come one at a time.
-        long: tokens of a reply that is still possible after these; after n of them a share of it,
-            few / n, as the chance that the next is longer than all of n is 1 / (n + 1).
-        per_byte: tokens of a prompt.
+        few: replies that are requested one at a time.
+        long: tokens of a reply that is still possible after these. After n replies, few / n of it
+            is allowed: the chance that the next reply is longer than all n is 1 / (n + 1).
+        per_byte: tokens of a prompt per byte.
     """
 
     few: int = 4
-    long: int = 2**17  # what models write at most
-    per_byte: float = 1.0  # a token is a byte at least
+    long: int = 2**17  # the most that models write
+    per_byte: float = 1.0  # a token has at least one byte
 
 
 CAUTION = Caution()
@@ -104,12 +104,12 @@ CAUTION = Caution()
 
 @dataclass(slots=True)
 class Seen:
-    """What requests of one kind took so far.
+    """Sizes of the requests of one kind so far.
 
     Attributes:
-        n: how many were replied to.
+        n: requests that got a reply.
         longest: tokens of the longest reply.
-        densest: prompt tokens for a byte of the request, at most.
+        densest: largest number of prompt tokens per byte of the request.
     """
 
     n: int = 0
@@ -117,7 +117,7 @@ class Seen:
     densest: float = 0.0
 
     def add(self, n_bytes: int, prompt: int, reply: int) -> None:
-        """One more reply, to a request of so many bytes."""
+        """Add one reply to a request of `n_bytes` bytes."""
         self.n += 1
         if reply > self.longest:
             self.longest = reply
@@ -125,7 +125,7 @@ class Seen:
             self.densest = density
 
     def join(self, other: Seen) -> None:
-        """What another process saw of the same."""
+        """Add the sizes that another process saw of the same kind."""
         self.n = max(self.n, other.n)
         self.longest = max(self.longest, other.longest)
         self.densest = max(self.densest, other.densest)
@@ -133,10 +133,10 @@ class Seen:
 
 @dataclass(slots=True, eq=False)
 class Kind:
-    """Requests that ask one model one question: what each may take, and what is under way.
+    """Requests that ask one model one question: their upper bounds, and how many are in flight.
 
     Attributes:
-        max_reply: the limit of tokens that the endpoint is sent; None: none is sent.
+        max_reply: the token limit that is sent to the endpoint, or None.
     """
 
     seen: Seen = field(default_factory=Seen)
@@ -148,21 +148,21 @@ class Kind:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a bound for what a request may take."""
+        """Whether the tokens of a request have a known upper bound."""
         return self.max_reply is not None or self.seen.n >= self.caution.few
 
     def alone(self, n_bytes: int) -> tuple[int, int]:
-        """Tokens of a prompt and its reply that take no more than any before, or English does."""
+        """Tokens of a prompt and its reply, by the largest so far or estimated for English."""
         prompt = math.ceil(n_bytes * max(self.seen.densest, 1 / CHARS_PER_TOKEN))
         if self.max_reply is None:
             return prompt, self.seen.longest or REPLY_TOKENS
         return prompt, max(self.max_reply, self.seen.longest)
 
     def beside(self, n_bytes: int, n: int = 1) -> tuple[int, int]:
-        """Bound for the tokens of `n` prompts and replies, of so many bytes together.
+        """Bound the tokens of `n` prompts and replies, of `n_bytes` bytes together.
 
-        A reply takes its limit, or else the longest so far and the share of a
-        long one. Of a kind that is not known: see `alone`.
+        A reply counts with its limit or, without one, with the longest so far and the share of a
+        long one. For an unknown kind, see `alone`.
         """
         if not self.is_known:
             return self.alone(n_bytes)
@@ -176,9 +176,9 @@ class Kind:
 
 
 def get_reply_limit(config: ModelConfig) -> int | None:
-    """Tokens of a reply that a request of this entry allows; None: it does not say.
+    """The most tokens that this entry allows a reply; None: not set.
 
-    A decision model writes none.
+    A decision model writes no reply.
     """
     if config.way == "decision":
         return 0
@@ -188,12 +188,12 @@ def get_reply_limit(config: ModelConfig) -> int | None:
 
 
 def count_longest_reply(schema: Mapping[str, Any]) -> int:
-    """Tokens for the longest reply that a JSON schema allows, with room for spaces around it."""
+    """Tokens of the longest reply that a JSON schema allows, with room for spaces around it."""
     return min(MAX_OWN, ROOM + _longest(schema) // BYTES_PER_TOKEN)
 
 
 def _longest(schema: Mapping[str, Any]) -> int:
-    """Characters of the longest JSON."""
+    """Characters of the longest JSON that the schema allows."""
     if "enum" in schema:
         return max(len(str(value)) for value in schema["enum"]) + 4
     if "anyOf" in schema:
@@ -210,13 +210,13 @@ def _longest(schema: Mapping[str, Any]) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens that a text may be, where nobody counted them."""
+    """Estimate the tokens of a text that no tokenizer counted."""
     return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
 
 
 @dataclass
 class Usage:
-    """Requests, replies and tokens of a run. `cost` (US dollars) is of the priced replies alone;
+    """Requests, replies and tokens of a run. `cost` (US dollars) covers priced replies only;
     `n_unpriced` counts the others."""
 
     requests: int = 0
@@ -234,25 +234,25 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def since(self, before: Usage) -> Usage:
-        """What came on top of an earlier state of this."""
+        """The difference to an earlier state."""
         earlier = vars(before)
         return Usage(**{name: value - earlier[name] for name, value in vars(self).items()})
 
     @property
     def known_cost(self) -> float | None:
-        """Dollars spent, or None as soon as one reply had no known price: unknown is not 0."""
+        """Dollars spent; None if any reply had no known price: unknown is not 0."""
         return None if self.n_unpriced else self.cost
 
 
 class Need(NamedTuple):
-    """A request that wants to leave: of which kind, and how many bytes it has."""
+    """A request to send: its kind and its size in bytes."""
 
     kind: Kind
     n_bytes: int
 
 
 class Answer(Protocol):
-    """A reply and what it says that it took; 0 where the endpoint does not say."""
+    """A reply with its token counts; 0 where the endpoint does not report them."""
 
     @property
     def text(self) -> str: ...
@@ -295,7 +295,7 @@ class Budget:
         default_factory=dict, compare=False
     )
     _in_flight: int = 0
-    _tokens_assumed: int = 0  # for what endpoints did not tell
+    _tokens_assumed: int = 0  # where endpoints did not report counts
     _cost_assumed: float = 0.0
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
     _settled: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
@@ -312,7 +312,7 @@ class Budget:
         max_reply: int | None = None,
         caution: Caution = CAUTION,
     ) -> Kind:
-        """Requests of this name, price and longest reply; what is seen of them has the name."""
+        """Get the requests of this name, price and longest reply. Sizes are kept by the name."""
         kind = self._kinds.get((name, max_reply, price))
         if kind is None:
             seen = self.seen.setdefault(name, Seen())
@@ -320,7 +320,7 @@ class Budget:
         return kind
 
     def describe_in_flight(self) -> str:
-        """How many requests are on their way to which models, and how many failed so far."""
+        """Count the requests in flight to each model, and the failed ones so far."""
         counts: Counter[str] = Counter()
         for (name, _, _), kind in self._kinds.items():
             counts[name.rpartition(" ")[0]] += kind.n_out  # without the name of the prompt
@@ -330,19 +330,19 @@ class Budget:
         return f"In flight: {', '.join(parts) or 'no request'}{failed}"
 
     def learn(self, seen: Mapping[str, Seen]) -> None:
-        """Take over what other processes saw."""
+        """Add the sizes that other processes saw."""
         for name, other in seen.items():
             self.seen.setdefault(name, Seen()).join(other)
 
     def check(self, need: Need) -> None:
-        """Raise JudgeError(budget) if such a request would pass a limit, whatever is in flight."""
+        """Raise JudgeError(budget) if this request alone would pass a limit."""
         if limit := self._find_passed_limit(need, beside=False):
             self._refuse(limit, need)
 
     async def room(self, need: Need) -> None:
-        """Wait for as long as replies in flight may still make room for such a request.
+        """Wait while replies in flight may still make room for this request.
 
-        Those that wait do so in the order in which they came.
+        Waiting requests proceed in the order in which they came.
         """
         if not self._turn.locked() and not self._find_passed_limit(need, beside=True):
             return
@@ -356,7 +356,7 @@ class Budget:
     def reserve(self, need: Need) -> None:
         """Claim room for one request.
 
-        Raises: JudgeError(budget) if a limit would be passed; nothing is claimed then.
+        Raises: JudgeError(budget) if it would pass a limit; then nothing is claimed.
         """
         if limit := self._find_passed_limit(need, beside=True):
             self._refuse(limit, need)
@@ -366,12 +366,12 @@ class Budget:
         need.kind.bytes_out += need.n_bytes
 
     def settle(self, need: Need, reply: Answer | None, billed: int | None = None) -> None:
-        """Replace what was claimed by what the reply took.
+        """Replace a claim by the tokens that the reply used.
 
         Args:
-            reply: None: there was none that could be read.
-            billed: of a request without one, that may be paid for all the same, the bytes that
-                came; None: nothing is paid.
+            reply: None: no readable reply came.
+            billed: if there is no reply but the request may be charged, the bytes that came; None:
+                nothing is charged.
         """
         kind, n_bytes = need
         kind.n_out -= 1
@@ -404,7 +404,7 @@ class Budget:
         kind.seen.add(n_bytes, prompt, written)
 
     def count_by_limit(self) -> dict[str, float]:
-        """What counts towards each limit, by its name: what was spent and what is claimed."""
+        """Amount that counts towards each limit, by its name: spent and claimed."""
         use = self.usage
         tokens, cost = self._sum_claims()
         return {
@@ -419,7 +419,7 @@ class Budget:
         self._cost_assumed += compute_cost(kind.price, prompt, 0, reply)
 
     def _sum_claims(self) -> tuple[int, float]:
-        """Tokens and dollars for what is in flight."""
+        """Tokens and dollars claimed for requests in flight."""
         tokens, cost = 0, 0.0
         for kind in self._kinds.values():
             if kind.n_out:
@@ -429,7 +429,7 @@ class Budget:
         return tokens, cost
 
     def _find_passed_limit(self, need: Need, *, beside: bool) -> str:
-        """The limit that such a request would pass, `beside` what is in flight or not; or ""."""
+        """The limit that this request would pass, with requests in flight if `beside`; or ""."""
         use = self.usage
         if self.max_calls is not None and use.requests >= self.max_calls:
             return f"max_calls {self.max_calls}"
@@ -451,7 +451,7 @@ class Budget:
         return ""
 
     def _all_known(self, kind: Kind, *, beside: bool) -> bool:
-        """Whether there is a bound for this kind, and for each that is in flight `beside` it."""
+        """Whether this kind, and with `beside` each kind in flight, has a known bound."""
         out = (other for other in self._kinds.values() if other.n_out) if beside else ()
         return kind.is_known and all(other.is_known for other in out)
 
@@ -459,23 +459,23 @@ class Budget:
         self.reached = self.reached or limit
         prompt, reply = need.kind.alone(need.n_bytes)
         why = {
-            "max_tokens": f": {self.usage.tokens:,} spent, it may take {prompt + reply:,}",
-            "max_cost": f": ${self.usage.cost:.4f} spent, it may take "
+            "max_tokens": f": {self.usage.tokens:,} spent, the next may take {prompt + reply:,}",
+            "max_cost": f": ${self.usage.cost:.4f} spent, the next may take "
             f"${compute_cost(need.kind.price, prompt, 0, reply):.4f}",
         }.get(limit.split()[0], "")
         raise JudgeError(Reason.BUDGET, f"{limit} reached, not asked{why}")
 
 
-_ENDPOINTS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")  # which other tools read
+_ENDPOINTS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")  # read by other tools
 
 
 def notes_on(models: Iterable[tuple[str, ModelConfig]]) -> list[str]:
-    """A line for each endpoint of the environment that is not used, and each unknown price.
+    """Describe each endpoint variable that is ignored, and each unknown price, in one line.
 
     Args:
         models: entries of a config, each with its name there.
 
-    Models on one's own endpoint, or in this process, have no price to report.
+    Models on your own endpoint, or in this process, have no price to report.
     """
     return list(dict.fromkeys(line for entry in models for line in _notes_on(*entry)))
 
@@ -485,11 +485,11 @@ def _notes_on(alias: str, model: ModelConfig) -> Iterator[str]:
         return
     if model.way == "http" and (ignored := [name for name in _ENDPOINTS if os.environ.get(name)]):
         yield (
-            f"{ignored[0]} is set and not used: {model.model} is asked at {model.base_url}. "
-            f"Another endpoint is named by --api-base, or models.{alias}.api_base."
+            f"{ignored[0]} is set but not used: requests for {model.model} go to {model.base_url}. "
+            f"For another endpoint, set --api-base or models.{alias}.api_base."
         )
     if get_price(model) is None:
         yield (
-            f"The price of {model.model} is not known, so no cost can be given: "
+            f"No price is known for {model.model}, so no cost can be shown: "
             f"set models.{alias}.price, or limit the run by run.max_tokens."
         )

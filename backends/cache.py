@@ -1,4 +1,4 @@
-"""Replies kept between runs: JSON bytes in diskcache, committed in batches, never unpickled."""
+"""Replies kept between runs: JSON bytes in diskcache, committed in groups, never unpickled."""
 
 from __future__ import annotations
 
@@ -21,55 +21,55 @@ from ..records.reading.problems import InputError
 
 
 def default_folder(name: str) -> Path:
-    """In the user's own cache directory, never a project folder that others could fill."""
+    """A folder in the user's cache directory, where no project can place files."""
     return Path(platformdirs.user_cache_dir("nuggetjudge", appauthor=False)) / name
 
 
 def make_private(folder: Path, what: str) -> None:
-    """Make a folder, or close an existing one to other users.
+    """Create a folder that only this user can read, or restrict an existing one.
 
-    Raises: InputError, which calls it a folder for the `what`, if that fails or the folder belongs
-        to somebody else.
+    Raises: InputError if that fails or the folder belongs to another user; the error names the
+        folder's purpose, `what`.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         info = folder.stat()
         if hasattr(os, "getuid") and info.st_uid != os.getuid():
             raise InputError(
-                f"{folder}: the {what} belongs to another user; name a folder of your own"
+                f"{folder}: the {what} belongs to another user; choose a folder of your own"
             )
         if info.st_mode & 0o077:
             folder.chmod(0o700)
     except (OSError, ValueError) as error:
         why = "it is a file" if isinstance(error, FileExistsError) else error
         raise InputError(
-            f"{folder}: no folder for the {what} ({why}); name another with run.cache"
+            f"{folder}: cannot create the {what} ({why}); choose another folder with run.cache"
         ) from None
 
 
 FOLDER = "replies"
-COMMIT_S = 0.15  # for which a reply waits for others; with the commit itself it is under 0.2 s
+COMMIT_S = 0.15  # how long a reply waits for others; with the commit it stays under 0.2 s
 BUSY_S = 60.0  # for another process to end its transaction
-FAULTS = (OSError, sqlite3.Error, diskcache.Timeout)  # what a disk or another process can do
+FAULTS = (OSError, sqlite3.Error, diskcache.Timeout)  # errors of a disk or another process
 _NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 _KNOWN_SETTINGS = diskcache.DEFAULT_SETTINGS | diskcache.core.METADATA
 
 
 class BytesDisk(diskcache.Disk):  # type: ignore[misc]
-    """How diskcache stores a value: bytes alone, in the row itself; refuses to unpickle any.
+    """How diskcache stores a value: only bytes, in the row itself. It never unpickles.
 
-    SQLite is handed `bytearray` and int, which fill the same row as bytes and bool: of those
-    Python's sqlite3 looks for an adapter, in vain, each time.
+    SQLite receives `bytearray` and int, which fill the same row as bytes and bool: for bytes and
+    bool, Python's sqlite3 searches for an adapter each time, in vain.
     """
 
     def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, None, Any]:
-        """Keep bytes in the row, however many they are."""
+        """Keep bytes in the row, whatever their number."""
         if not isinstance(value, bytes) or read:
             raise TypeError(f"the reply cache holds bytes, got {type(value).__name__}")
         return 0, diskcache.core.MODE_RAW, None, bytearray(value)
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
-        """Return the bytes; a row of any other kind counts as not there."""
+        """Return the bytes. A row of another kind counts as missing."""
         if mode != diskcache.core.MODE_RAW or filename is not None or not isinstance(value, bytes):
             raise OSError("not a reply: refused")  # diskcache answers with the default
         return value
@@ -81,23 +81,23 @@ class BytesDisk(diskcache.Disk):  # type: ignore[misc]
         return bytearray(key), 1
 
     def get(self, key: Any, raw: bool) -> bytes:
-        """The key as it stands in its row, one of another kind too: it is not found then."""
+        """The key of a row, unchanged: a key of another kind is then not found."""
         return bytes(key) if isinstance(key, bytes | memoryview) else b""
 
     def remove(self, file_path: str) -> None:
-        """No file is ours, so a row that names one gets nothing deleted."""
+        """Delete nothing: no row of ours names a file."""
 
 
 class ReplyCache:
-    """A cache of replies on disk, which several processes can share. Its folder is made private.
+    """A cache of replies on disk, which several processes can share. Its folder is private.
 
-    On an event loop, replies are committed together within 0.2 s; elsewhere at once. `kill -9`
+    On an event loop, replies are committed together within 0.2 s; otherwise each at once. `kill -9`
     loses replies that are not committed yet. Other processes see committed replies.
 
-    If a commit fails (a full disk), the cache warns (RuntimeWarning) and keeps nothing more; no
+    If a commit fails (a full disk), the cache warns (RuntimeWarning) and stores nothing more; no
     judgement is lost.
 
-    Raises: InputError if the folder cannot be made or written, belongs to somebody else or holds
+    Raises: InputError if the folder cannot be created or written, belongs to another user or holds
         no usable cache.
     """
 
@@ -106,7 +106,7 @@ class ReplyCache:
         make_private(self.folder, "reply cache")
         self._lock = threading.Lock()
         self._waiting: dict[bytes, tuple[bytes, str]] = {}
-        self._due = 0.0  # of time.monotonic(); when they are committed
+        self._due = 0.0  # of time.monotonic(): when waiting replies are committed
         self._keeps = True
         with self._report_errors():
             self._check_settings()
@@ -122,7 +122,7 @@ class ReplyCache:
             )
 
     def get(self, key: bytes) -> bytes | None:
-        """The reply filed under this key, or None."""
+        """The reply with this key, or None."""
         waiting = self._waiting.get(key)
         if waiting is not None:
             return waiting[0]
@@ -133,7 +133,7 @@ class ReplyCache:
         return reply
 
     def put(self, key: bytes, value: bytes, tag: str) -> None:
-        """File a reply (JSON); `tag` is the model it came from, for `judge cache`."""
+        """Store a reply (JSON); `tag` is its model, for `judge cache`."""
         if not self._keeps:
             return
         now = time.monotonic()
@@ -145,23 +145,23 @@ class ReplyCache:
             self._commit_or_stop()
 
     def flush(self) -> None:
-        """Commit what waits. Raises: InputError."""
+        """Commit waiting replies. Raises: InputError."""
         with self._report_errors():
             self._commit()
 
     def settle(self) -> None:
-        """Commit what waits, before what rests on it is written; a full disk only warns."""
+        """Commit waiting replies before data that depends on them is written; failures warn."""
         if self._waiting:
             self._commit_or_stop()
 
     def close(self) -> None:
-        """Commit what waits and let go of the files; a second time does nothing."""
+        """Commit waiting replies and close the files. A second call does nothing."""
         self._commit_or_stop()
         self._keeps = False
         self._store.close()
 
     def clear(self, tag: str | None = None) -> int:
-        """Forget all replies, or those of one model; returns how many."""
+        """Delete all replies, or the replies of one model; returns their number."""
         with self._report_errors():
             self._commit()
             return int(self._store.clear() if tag is None else self._store.evict(tag))
@@ -179,7 +179,7 @@ class ReplyCache:
             return int(self._store.volume())
 
     def _check_settings(self) -> None:
-        """Refuse rows of the Settings table that diskcache never writes: it runs what they name.
+        """Refuse rows of the Settings table that diskcache never writes: it would run them.
 
         Raises: InputError.
         """
@@ -191,15 +191,15 @@ class ReplyCache:
                 most = len(_KNOWN_SETTINGS) + 1
                 rows = database.execute("SELECT key, value FROM Settings LIMIT ?", (most,))
                 settings = rows.fetchall()
-            except sqlite3.OperationalError:  # no such table: diskcache makes it
+            except sqlite3.OperationalError:  # no table yet: diskcache creates it
                 return
         for name, value in settings:
             if type(value) is not type(_KNOWN_SETTINGS.get(name)):
                 what = f"not a usable reply cache (unexpected setting {name!r}: {value!r})"
-                raise InputError(f"{self.folder}: {what}; name another or delete it")
+                raise InputError(f"{self.folder}: {what}; choose another, or delete it")
 
     def _commits_later(self) -> bool:
-        """Have the running loop commit in a moment; False: there is none."""
+        """Schedule a commit on the running loop; False if there is no loop."""
         try:
             asyncio.get_running_loop().call_later(COMMIT_S, self._commit_or_stop)
         except RuntimeError:
@@ -210,7 +210,7 @@ class ReplyCache:
         with self._lock:
             if self._waiting:
                 with self._store.transact():
-                    for key, (value, tag) in sorted(self._waiting.items()):  # by pages
+                    for key, (value, tag) in sorted(self._waiting.items()):  # in the order of pages
                         self._store.set(key, value, tag=tag)
                 self._waiting.clear()
 
@@ -220,7 +220,7 @@ class ReplyCache:
         except FAULTS as error:
             if self._keeps:
                 self._keeps = False
-                text = f"{self.folder}: replies are kept no longer ({_why(error)})"
+                text = f"{self.folder}: the cache stores no more replies ({_why(error)})"
                 warnings.warn(f"{text}; judgements are not lost", RuntimeWarning, stacklevel=3)
 
     @contextmanager
@@ -231,19 +231,19 @@ class ReplyCache:
             raise self._as_input_error(error) from None
 
     def _as_input_error(self, error: Exception) -> InputError:
-        """One of FAULTS in the terms of a user; only a broken cache is to be deleted."""
+        """Explain one of FAULTS to a user; only a broken cache should be deleted."""
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DATABASE:
-            what = f"not a usable reply cache ({_why(error)}); name another or delete it"
+            what = f"not a usable reply cache ({_why(error)}); choose another, or delete it"
         else:
-            what = f"the reply cache cannot be used ({_why(error)}); mend that or set run.cache"
+            what = f"the reply cache cannot be used ({_why(error)}); fix that or set run.cache"
         return InputError(f"{self.folder}: {what}")
 
 
 class RunReplies(ReplyCache):
-    """Replies of one run, beside its journal: nothing until `open` is called, then a ReplyCache.
+    """The replies of one run, beside its journal. Inactive until `open` is called.
 
-    For a run that is to keep none of its replies for others, but whose agents are not to ask twice
-    when they are killed.
+    For a run that shares no replies with others, but whose agents must not repeat their questions
+    after a kill.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -251,7 +251,7 @@ class RunReplies(ReplyCache):
         self._is_open = False
 
     def open(self) -> None:
-        """Keep replies from now on. Raises: InputError, see ReplyCache."""
+        """Store replies from now on. Raises: InputError, see ReplyCache."""
         if not self._is_open:
             super().__init__(self.folder)
             self._is_open = True

@@ -1,4 +1,4 @@
-"""What a user says about one model: where it answers, what it can do, how hard it may be driven."""
+"""Settings of one model: its endpoint, its abilities and its limits."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class BatchConfig(BaseModel):
         default=2.0, gt=0, description="seconds without a new request before a batch is sent"
     )
     poll_s: float = Field(
-        default=60.0, gt=0, description="longest wait between two looks at a batch, seconds"
+        default=60.0, gt=0, description="longest wait between two checks of a batch, seconds"
     )
     hours: float = Field(
         default=24.0, gt=0, description="hours for one judgement, retries included"
@@ -119,12 +119,12 @@ class BatchConfig(BaseModel):
 
 
 class ModelConfig(BaseModel):
-    """One entry of `models:` in a config file; nothing in it is guessed from the model's name.
+    """One entry of `models:` in a config file. Nothing is guessed from the model's name.
 
-    The prefix of `model` names the way to it: `lexical` (no model), `openai/...` and
-    `hosted_vllm/...` (an OpenAI-compatible endpoint, the light path), `typesafe/...` and
-    `openai-decisions/...` (a decision model), anything else LiteLLM. With `engine: vllm` it names
-    weights that this process loads, with `engine: decision` a decision model at `api_base`.
+    The prefix of `model` selects who answers: `lexical` (no model), `openai/...` and
+    `hosted_vllm/...` (an OpenAI-compatible endpoint, without LiteLLM), `typesafe/...` and
+    `openai-decisions/...` (a decision model), anything else LiteLLM. With `engine: vllm`, `model`
+    names weights that this process loads; with `engine: decision`, a decision model at `api_base`.
     """
 
     model_config = ConfigDict(
@@ -171,7 +171,7 @@ class ModelConfig(BaseModel):
     )
     logprobs: bool | Annotated[int, Field(ge=1, le=1000)] = Field(
         default=False,
-        description=f"true: ask for log-probabilities, {TOP_LOGPROBS} alternatives a token; or how "
+        description=f"true: request log-probabilities, {TOP_LOGPROBS} alternatives a token; or how "
         "many alternatives",
     )
     context_length: int | None = Field(
@@ -435,8 +435,9 @@ def _check_url(api_base: str) -> None:
 
 
 def _meant(model: str) -> str:
-    """What a model without a provider may have been meant as, put as the end of an error."""
+    """The end of an error about a model without a provider: a suggestion."""
     if alike := did_you_mean(model, ["lexical"]):
         return alike
     provider = find_provider(model)
-    return f"; did you mean {provider}/{model}?" if provider else f", as openai/{model} does"
+    suggestion = f"openai/{model} for OpenAI, hosted_vllm/{model} for your own server"
+    return f"; did you mean {provider}/{model}?" if provider else f". Write {suggestion}"

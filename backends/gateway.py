@@ -39,7 +39,7 @@ from .errors import (
 )
 from .limits import Limiter
 from .prompt import Optional, Prompt, Wire
-from .replies.completion import Completion as Completion  # others take both from here
+from .replies.completion import Completion as Completion  # re-exported
 from .replies.completion import Reply as Reply
 from .replies.completion import (
     pack_reply,
@@ -55,20 +55,20 @@ from .replies.text import find_loop
 from .secrecy import find_secrets
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
-MAX_RETRY_AFTER_S = 60.0  # a server that asks for a longer wait is not waited for
-MAX_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
-_ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)  # cut off or refused, it would be so again
+MAX_RETRY_AFTER_S = 60.0  # if a server asks for a longer wait, the request fails
+MAX_WIRES = 1000  # request templates kept; one for each set of keys
+_ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)  # a cut or refused reply would be so again
 
 
 @dataclass(slots=True)
 class _Job:
-    """One question on its way: what is sent, and what became of it so far."""
+    """One question in progress: its request and its state."""
 
     wire: Wire
     user: bytes
     body: bytes = b""
-    need: Need = field(init=False)  # what the budget is asked for
-    tokens: int = 0  # about, for the endpoint's rate
+    need: Need = field(init=False)  # reserved in the budget
+    tokens: int = 0  # approximate, for the endpoint's rate limit
     requests: int = 0
     deadline: float = 0.0  # of time.monotonic(); set when the first request leaves
 
@@ -109,11 +109,11 @@ class Backend(Protocol):
         ...
 
     def copy_with(self, **settings: Any) -> Backend:
-        """Return a backend with other settings: fields of ModelConfig that a request has."""
+        """Return a backend with other settings: the fields of ModelConfig in a request."""
         ...
 
     async def aclose(self) -> None:
-        """Write what is pending, and close connections."""
+        """Write pending data and close connections."""
         ...
 
 
@@ -152,12 +152,12 @@ class Gateway:
         self._caution = caution
         self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, Shape], Wire] = {}
-        self.omitted: set[Optional] = set()  # fields that the endpoint refused
-        self._knows_limit = False  # whether it was seen to take our limit, or to refuse more
+        self.omitted: set[Optional] = set()  # fields that the endpoint rejected
+        self._knows_limit = False  # whether it accepted our limit, or rejected a larger one
         self._kinds: dict[tuple[str, int | None], Kind] = {}
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-        """See Backend.ask. A question that is already on its way is not sent a second time."""
+        """See Backend.ask. A question that is already in flight is not sent a second time."""
         prompt = prompt.of(inputs)
         wire = self._wire(prompt, inputs)
         user = prompt.escape_last_message(inputs)
@@ -172,7 +172,7 @@ class Gateway:
                 except asyncio.CancelledError:
                     task = asyncio.current_task()
                     if not in_flight.cancelled() or (task is not None and task.cancelling()):
-                        raise  # this task was cancelled, not only the one that carries the question
+                        raise  # this task was cancelled, not only the one that sends the question
                     if (cached := self._find_cached(key, prompt, inputs)) is not None:
                         return cached
             if self._transport is None:
@@ -184,7 +184,7 @@ class Gateway:
             raise
 
     def trust(self) -> None:
-        """Note that the model gave judgements elsewhere: its first ones here decide nothing."""
+        """Skip the trial of a new model: it gave judgements elsewhere."""
         self._limiter.probation.note_success()
 
     async def aclose(self) -> None:
@@ -196,7 +196,7 @@ class Gateway:
         """Return a gateway with the same endpoint, cache, budget and limits, but other settings.
 
         Args:
-            settings: fields of ModelConfig that are part of a request, as `temperature=1.0`.
+            settings: fields of ModelConfig that are part of a request, such as `temperature=1.0`.
         """
         changed = copy.copy(self)
         changed.config = self.config.model_copy(update=settings)
@@ -220,9 +220,9 @@ class Gateway:
             self._limiter.judgement_ended(lost=isinstance(error, EndpointLost))
             probation.note_failure(error)
             in_flight.set_exception(error)
-            in_flight.exception()  # nobody has to be waiting for it
+            in_flight.exception()  # perhaps no task waits for it
             raise
-        except Exception as error:  # EndpointUnusable: no equal request need try it again
+        except Exception as error:  # EndpointUnusable: an equal request would fail too
             in_flight.set_exception(error)
             in_flight.exception()
             raise
@@ -232,7 +232,7 @@ class Gateway:
         else:
             self._limiter.judgement_ended(lost=False)
             probation.note_success()
-            in_flight.set_result(reply)  # first: a full disk must not leave equal requests waiting
+            in_flight.set_result(reply)  # first: after a full disk no equal request may wait
             if self._cache is not None and not self._secrets.show_in(line.decode()):
                 self._cache.put(key, line, self.config.model)
             return reply
@@ -243,7 +243,7 @@ class Gateway:
     async def _ask_until_valid(
         self, transport: Transport, job: _Job, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[Reply, bytes]:
-        """Ask, and where a reply cannot be read, say so in the same conversation."""
+        """Ask; if a reply cannot be read, say so in the same conversation and ask again."""
         completion = await self._fetch_taken(transport, job, prompt)
         for left in range(self.config.reasks, -1, -1):
             try:
@@ -259,7 +259,7 @@ class Gateway:
             try:
                 completion = await self._fetch_taken(transport, job, prompt, turns)
             except (_NoRoomError, EndpointRefused):
-                break  # more than the question is not taken; the reply is what there is
+                break  # the endpoint rejects a longer conversation, so this reply is final
         raise self._blank_key(fault, completion, prompt, inputs)
 
     def _reply(
@@ -270,7 +270,7 @@ class Gateway:
         inputs: Mapping[str, Any],
         attempts: int,
     ) -> tuple[Reply, bytes]:
-        """A reply that is a judgement, and its line for the cache."""
+        """A reply with a valid judgement, and its line for the cache."""
         where = Provenance(
             self._secrets.blank(completion.model),
             self._secrets.blank(completion.finish_reason),
@@ -289,7 +289,7 @@ class Gateway:
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> JudgeOutputError:
-        """The same fault of the reply without the key, read anew: a detail may quote half of it."""
+        """The fault, read again from the reply without the key: details may quote half the key."""
         text, refusal = map(self._secrets.blank, (completion.text, completion.refusal))
         if (text, refusal) == (completion.text, completion.refusal):
             return fault
@@ -307,11 +307,11 @@ class Gateway:
         prompt: Prompt,
         turns: Sequence[dict[str, str]] = (),
     ) -> Completion:
-        """As `_fetch`, and again without what nobody asked for if the endpoint does not take it.
+        """Fetch a reply; if the endpoint rejects an optional part of the request, retry without it.
 
         A limit that is too short for the model, such as one that thinks first, is left out too.
-        Some endpoints refuse a limit without naming it: until one got a reply, a 400 without a
-        known cause is tried once more without it.
+        Some endpoints reject a limit without naming it: until one reply came, a 400 without a
+        known cause is tried once more without the limit.
         """
         wire, unlimited = job.wire, False
         is_guess = False
@@ -321,7 +321,7 @@ class Gateway:
             self._size(job, prompt, wire.body(job.user, omitted, turns), limit)
             try:
                 completion = await self._fetch(transport, job)
-            except TooLong:  # some servers count the limit too
+            except TooLong:  # some servers add the limit to the length
                 if limit is None:
                     raise
                 unlimited = True
@@ -350,19 +350,19 @@ class Gateway:
             if limit is None or completion.finish_reason != "length":
                 return completion
             if 0 < completion.completion_tokens < limit or find_loop(completion.text):
-                return completion  # at the end of the context, or it would go on without end
+                return completion  # the context is full, or the model repeats itself without end
             self.omitted.add("limit")
 
     async def _fetch(self, transport: Transport, job: _Job) -> Completion:
-        """Send until there is a reply."""
+        """Send until a reply comes."""
         for attempt in range(1, self.config.retries + 2):
-            if self.budget.reached:  # no need to stand in line to hear it
+            if self.budget.reached:  # fail now instead of after the queue
                 self.budget.check(job.need)
             if not self._limiter.probation.is_over:
                 await self._limiter.probation.admit(job, is_first=not job.requests)
             await self._limiter.enter(job.tokens)
             completion: Completion | None = None
-            billed: int | None = 0  # what is cancelled may be paid for
+            billed: int | None = 0  # a cancelled request may be charged
             try:
                 if self.budget.is_limited:
                     await self.budget.room(job.need)
@@ -371,7 +371,7 @@ class Gateway:
                 self.budget.reserve(job.need)
                 job.requests += 1
                 try:
-                    if job.requests == 1:  # the deadline runs from here, not from the waiting
+                    if job.requests == 1:  # the deadline starts here, not while waiting
                         job.deadline = time.monotonic() + self.config.deadline_s
                         completion = await transport.send(job.body)
                     else:
@@ -390,23 +390,23 @@ class Gateway:
         raise AssertionError("unreachable: _wait raises on the last attempt")
 
     def _size(self, job: _Job, prompt: Prompt, body: bytes, limit: int | None) -> None:
-        """Make this the request that is sent. Raises: _NoRoomError if it is beyond the context.
+        """Set the request that is sent. Raises: _NoRoomError if it is longer than the context.
 
         Args:
-            limit: of the reply, where the config has none.
+            limit: of the reply, if the config has none.
         """
         prompt_tokens = len(body) // CHARS_PER_TOKEN
         most = self.config.context_length
         needed = prompt_tokens + (self.config.max_tokens or 0)
         if most is not None and needed > most:
-            detail = f"{TOO_LONG}: about {needed:,} tokens, context_length is {most:,}; not asked"
-            hint = "; a smaller window may fit" if job.wire.n_items > 1 else ""
+            detail = f"{TOO_LONG}: about {needed:,} tokens, context_length is {most:,}; not sent"
+            hint = "; try a smaller window" if job.wire.n_items > 1 else ""
             raise _NoRoomError(Reason.ERROR, detail + hint)
         job.body, job.need = body, Need(self._kind(prompt, limit), len(body))
         job.tokens = prompt_tokens + (self.config.max_tokens or REPLY_TOKENS)
 
     def _wait(self, error: EndpointError, attempt: int, deadline: float) -> float:
-        """Seconds until the next attempt; raises JudgeError when there will be none."""
+        """Seconds until the next attempt; raises JudgeError if there is none."""
         retry_after_s = error.retry_after_s if error.retryable else None
         is_too_long = retry_after_s is not None and retry_after_s > MAX_RETRY_AFTER_S
         wait: float = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2 ** (attempt - 1))
@@ -417,9 +417,9 @@ class Gateway:
             wait = max(wait, retry_after_s)
         why = ""
         if not error.retryable:
-            why = "will not get better"
+            why = "retrying will not help"
         elif is_too_long:
-            why = f"asked to wait {retry_after_s:g} s"
+            why = f"the server asked to wait {retry_after_s:g} s"
         elif attempt > self.config.retries:
             why = f"{attempt} attempts"
         elif time.monotonic() + wait > deadline:
@@ -443,7 +443,7 @@ class Gateway:
             values = read_values(completion, prompt, inputs)
             chances, outside, _ = self._weigh_labels(completion, prompt, inputs)
         except (ValueError, TypeError, AttributeError, LookupError, JudgeOutputError):
-            return None  # not one of ours: ask instead
+            return None  # not a valid reply: ask the model
         self.budget.usage.cache_hits += 1
         where = Provenance(completion.model, completion.finish_reason, cache_hit=True)
         record(key, completion.prompt_tokens, completion.completion_tokens, where)
@@ -452,7 +452,7 @@ class Gateway:
     def _weigh_labels(
         self, completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any], Completion]:
-        """Probabilities of labels and of no label; the reply without tokens they do not need."""
+        """Probabilities on labels and outside them; the reply keeps only the tokens they need."""
         if not completion.tokens:
             return {}, {}, completion
         paths, text = self._wire(prompt, inputs).paths, prompt.object_in(completion.text)

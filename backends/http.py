@@ -1,6 +1,6 @@
-"""The light path: any OpenAI-compatible endpoint by aiohttp, over a few kept connections.
+"""Requests to any OpenAI-compatible endpoint by aiohttp, over a few kept connections.
 
-Proxy and certificates are those of the environment.
+Proxy and certificates come from the environment.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ from .secrecy import Secrets, check_keys, find_secrets
 log = logging.getLogger("nuggetjudge")
 
 CONNECT_S = 30.0
-MAX_REPLY_BYTES = 2**20  # with its log-probabilities; a longer reply is cut off as it arrives
-FAULTS = (aiohttp.ClientError, TimeoutError, OSError)  # what a request may meet on its way
+MAX_REPLY_BYTES = 2**20  # including log-probabilities; a longer reply is cut off
+FAULTS = (aiohttp.ClientError, TimeoutError, OSError)  # errors that a request may meet
 
 
 class Session:
-    """Requests to one base URL, over as many kept connections as requests are under way.
+    """Requests to one base URL, over as many kept connections as there are requests in flight.
 
-    Of the environment it takes `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (or in small letters),
-    read when it is made, and `SSL_CERT_FILE` and `SSL_CERT_DIR`, which OpenSSL reads. Redirects
-    are not followed, cookies not kept. No proxy gets what is for this machine.
+    It reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (or in lower case) when it is created;
+    OpenSSL reads `SSL_CERT_FILE` and `SSL_CERT_DIR`. Redirects are not followed, cookies not
+    kept. Requests to this machine never use a proxy.
 
     Args:
         base_url: http or https, without user, query and fragment.
         headers: sent with each request.
         timeout: of a request.
 
-    Raises: EndpointUnusable if the proxy is of a kind that is not known.
+    Raises: EndpointUnusable if the kind of proxy is unknown.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Session:
         self._options: dict[str, Any] = {"allow_redirects": False}
         proxy, for_proxy = find_proxy(base_url)
         if proxy is not None:
-            # aiohttp shows a session's default headers to the proxy, the key among them.
+            # aiohttp shows a session's default headers, with the key, to the proxy.
             self._defaults = {}
             self._options |= {"proxy": proxy, "proxy_headers": for_proxy}
             if base_url.startswith("https:"):
@@ -85,7 +85,7 @@ class Session:
     def request(
         self, method: str, path: str, **options: Any
     ) -> aiohttp.client._RequestContextManager:
-        """A context manager with the response, once its head is there. Raises: FAULTS."""
+        """Return a context manager that gives the response after its head. Raises: FAULTS."""
         session, loop = self._open, asyncio.get_running_loop()
         if session is None or session.closed or loop is not self._loop:
             session = self._open_session(loop)
@@ -99,7 +99,7 @@ class Session:
 
     def _open_session(self, loop: asyncio.AbstractEventLoop) -> aiohttp.ClientSession:
         is_tls = self._base_url.startswith("https:")
-        # aiohttp's own context is made when it is imported, and keeps to the variables of then.
+        # aiohttp creates its own context at import, from the variables of that moment.
         connector = aiohttp.TCPConnector(
             limit=0, ssl=ssl.create_default_context() if is_tls else True
         )
@@ -110,14 +110,15 @@ class Session:
             headers=self._defaults,
             timeout=self._timeout,
         )
-        # A judge that a user simply drops would leave its connections open.
+        # Without this, a judge that a user drops would leave its connections open.
         weakref.finalize(self, _let_go, self._open, loop).atexit = False
         return self._open
 
 
 def find_proxy(url: str) -> tuple[str | None, dict[str, str]]:
-    """The proxy that the environment names for a URL, or None, and what to say to it.
+    """Find the proxy that the environment sets for a URL, and the headers for the proxy.
 
+    Returns: the proxy's URL, or None; and the headers.
     Raises: EndpointUnusable unless it is an HTTP proxy.
     """
     name, address = _proxy_variable(url)
@@ -134,9 +135,9 @@ def find_proxy(url: str) -> tuple[str | None, dict[str, str]]:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is localhost, or an address of the loopback (127.0.0.0/8, ::1)."""
+    """Whether a host is localhost or a loopback address (127.0.0.0/8, ::1)."""
     host = host.rstrip(".").lower()
-    with suppress(OSError):  # as 127.1
+    with suppress(OSError):  # for example 127.1
         host = inet_ntoa(inet_aton(host))
     try:
         address = ip_address(host)
@@ -146,7 +147,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def announce_proxy(config: ModelConfig) -> None:
-    """Say which proxy gets the requests of a model, once for each in this process."""
+    """Announce the proxy for a model's requests, once per proxy in this process."""
     url = get_url(config)
     name, address = _proxy_variable(url, is_litellm=config.uses_litellm)
     if not address:
@@ -164,10 +165,10 @@ _announced: set[str] = set()
 
 
 def bypass_proxy(url: str) -> None:
-    """Have libraries send nothing that is for this machine to a proxy: its host joins `NO_PROXY`.
+    """Add a URL's host to `NO_PROXY` if it is this machine, so that libraries use no proxy for it.
 
     Args:
-        url: of an endpoint that a library asks, which takes proxies of the environment.
+        url: of an endpoint that a library calls with the proxies of the environment.
     """
     host, proxies = urlsplit(url).hostname or "", getproxies()
     is_caught = proxies.keys() & {"http", "https", "all"} and not proxy_bypass(host)
@@ -177,7 +178,7 @@ def bypass_proxy(url: str) -> None:
 
 
 def get_url(config: ModelConfig) -> str:
-    """Where requests go; of a provider whose host LiteLLM alone knows, https and its name."""
+    """The URL of the requests; if only LiteLLM knows the host, https and the provider's name."""
     return config.base_url or _LOCAL.get(config.provider) or f"https://{config.provider}"
 
 
@@ -185,11 +186,11 @@ _LOCAL = {
     "OLLAMA": "http://localhost:11434",
     "OLLAMA_CHAT": "http://localhost:11434",
     "LLAMAFILE": "http://127.0.0.1:8080",
-}  # where LiteLLM asks providers that are servers of this machine
+}  # LiteLLM's addresses of providers on this machine
 
 
 def _proxy_variable(url: str, *, is_litellm: bool = False) -> tuple[str, str]:
-    """The variable that names the proxy for a URL, and what it says; "" where none is used."""
+    """The variable with the proxy for a URL, and its value; both "" if no proxy is used."""
     target, proxies = urlsplit(url), getproxies()
     if is_this_machine(target.hostname or "") or proxy_bypass(target.netloc):
         return "", ""
@@ -206,7 +207,7 @@ def _without_user(address: str) -> str:
 
 
 def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
-    """Close it on the loop that it lives on, whatever thread the collector runs in."""
+    """Close it on its own loop, whatever thread the garbage collector runs in."""
     if not session.closed and loop.is_running():
         asyncio.run_coroutine_threadsafe(session.close(), loop)
 
@@ -219,14 +220,14 @@ _UNSENT = (
 )
 PATH = "/chat/completions"
 _FILTERED = ("content_filter", "content_policy_violation")
-MAX_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
+MAX_TOKENS = 10**8  # of one reply: ten times the longest context; more is implausible
 
 
 class HttpTransport:
-    """POSTs to `{api_base}/chat/completions`; what a Session takes from the environment, no more.
+    """POSTs to `{api_base}/chat/completions`. Only Session reads the environment.
 
-    The key goes into one header and nowhere else; it is blanked in error texts that quote it,
-    unless it is shorter than `secrecy.SHORTEST`. Replies are read as they came.
+    The key is sent in one header only. Error texts that quote it show a blank, unless the key is
+    shorter than `secrecy.SHORTEST`. Replies are read unchanged.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -238,7 +239,7 @@ class HttpTransport:
         self._session = Session(str(config.base_url), headers, timeout)
 
     async def send(self, body: bytes) -> Completion:
-        """One request. Raises: EndpointError, EndpointUnusable."""
+        """Send one request. Raises: EndpointError, EndpointUnusable."""
         try:
             response = await self._session.request("POST", PATH, data=body)
             try:
@@ -267,9 +268,9 @@ class HttpTransport:
 
 
 async def read_start(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
-    """The first `most` bytes of a reply, and whether that is all; the rest is not read.
+    """Read the first `most` bytes of a reply, and whether that is all; the rest is not read.
 
-    Unpacked, where a proxy packed it unasked.
+    A body that a proxy compressed is unpacked.
     """
     content, raw = response.content, bytearray()
     while not content.at_eof():
@@ -280,14 +281,14 @@ async def read_start(response: aiohttp.ClientResponse, most: int) -> tuple[bytes
 
 
 def report_cut(n_bytes: int) -> EndpointError:
-    """Of a reply that is longer than allowed, `n_bytes` of which came; it is not asked again."""
+    """An error for a reply that is too long: `n_bytes` of it came. It is not requested again."""
     detail = f"a reply of more than {MAX_REPLY_BYTES:,} bytes was cut off"
     why = Reason.TRUNCATED
     return EndpointError(detail, retryable=False, reason=why, billed=n_bytes, is_general=False)
 
 
 def check_size(completion: Completion) -> Completion:
-    """Return a reply that a library read as a whole. Raises: EndpointError if it is too long."""
+    """Check a reply that a library read as a whole. Raises: EndpointError if it is too long."""
     n_bytes = len(completion.text.encode("utf-8", "replace"))
     if n_bytes > MAX_REPLY_BYTES:
         raise report_cut(n_bytes)
@@ -295,28 +296,28 @@ def check_size(completion: Completion) -> Completion:
 
 
 def make_connection_error(error: Exception, secrets: Secrets) -> EndpointError:
-    """One of FAULTS: no reply came, or no whole one."""
+    """Explain one of FAULTS: the reply is missing or incomplete."""
     detail = secrets.blank(f"{type(error).__name__}: {error}")
     if isinstance(error, aiohttp.ClientHttpProxyError):
         retryable, hint = error.status in BUSY, "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
         return EndpointError(detail, retryable=retryable, status=error.status, hint=hint)
-    hint = "Check the model's api_base, and that the server runs"
+    hint = "Check the model's api_base, and whether the server runs"
     if isinstance(error, aiohttp.ClientProxyConnectionError):
-        hint = "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY: the proxy does not answer"
+        hint = "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY: the proxy did not answer"
     elif isinstance(error, aiohttp.ClientConnectorDNSError):
-        hint = "Check the model's api_base: nobody knows its host"
+        hint = "Check the model's api_base: its host is unknown"
     elif isinstance(error, aiohttp.ClientSSLError):
         hint = "Check the model's api_base (http or https) and SSL_CERT_FILE"
     return EndpointError(detail, retryable=True, billed=_count_billed(error), hint=hint)
 
 
 def _count_billed(error: Exception) -> int | None:
-    """See EndpointError: a request that found no connection was never sent."""
+    """See EndpointError. A request that found no connection was never sent."""
     return None if isinstance(error, _UNSENT) else 0
 
 
 def make_headers(config: ModelConfig) -> dict[str, str]:
-    """What every request to an endpoint carries. Raises: EndpointUnusable if its key is not set."""
+    """Headers of every request to an endpoint. Raises: EndpointUnusable if its key is not set."""
     check_keys([config])
     key = config.api_key()
     headers = {
@@ -332,7 +333,7 @@ def make_headers(config: ModelConfig) -> dict[str, str]:
 def read_failure(
     config: ModelConfig, secrets: Secrets, status: int, raw: bytes, retry_after: str | None = None
 ) -> EndpointError | EndpointUnusable:
-    """What a status other than 200 means: for this request, or for all of them."""
+    """Explain a status other than 200: does it concern this request, or all requests?"""
     code, text, param = read_error(raw)
     text = secrets.blank(text)
     excerpt = text[:300]
@@ -342,13 +343,13 @@ def read_failure(
         return EndpointUnusable(f"{where}\nSet {SETTINGS[refused]}", refused=refused)
     if status in (401, 402, 403) or code == "insufficient_quota":
         return EndpointUnusable(
-            f"{where}\nCheck the key: the model's api_key_env names its variable"
+            f"{where}\nCheck the key, in the variable that the model's api_key_env names"
         )
     if status == 404 or 300 <= status < 400:
         return EndpointUnusable(f"{where}\nCheck the model's name and the model's api_base")
     if status in (400, 422) and "response_format" in excerpt:
         refused = "response_format"
-        hint = f"Set {SETTINGS[refused]}; `judge doctor` tells which"
+        hint = f"Set {SETTINGS[refused]}; `judge doctor` shows which"
         return EndpointUnusable(f"{where}\n{hint}", refused=refused)
     if status in (400, 413, 422) and is_too_long(code, text):
         return report_too_long(where, status)
@@ -373,12 +374,12 @@ def _hint(status: int, refused: str) -> str:
         allowed = "the model's concurrency, the model's rpm or the model's tpm"
         return f"Lower {allowed} to what the endpoint allows"
     if status >= 500:
-        return "The endpoint fails by itself: its own log may tell why"
-    return "`judge doctor` tells what the endpoint does not take"
+        return "The fault is in the endpoint: its log may say why"
+    return "Run `judge doctor` to see what the endpoint rejects"
 
 
 def read_completion(raw: bytes, secrets: Secrets) -> Completion:
-    """A reply as it came. Raises: EndpointError if it is not a chat completion."""
+    """Read an unchanged reply. Raises: EndpointError if it is not a chat completion."""
     try:
         reply = parse_reply(raw)
         choice = reply["choices"][0]
@@ -398,12 +399,12 @@ def read_completion(raw: bytes, secrets: Secrets) -> Completion:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         start = secrets.blank(raw.decode("utf-8", "replace"))[:80]
         detail = f"not a chat completion: {start!r}"
-        hint = "Check the model's api_base, which ends in /v1 as a rule"
+        hint = "Check the model's api_base, which usually ends in /v1"
         raise EndpointError(detail, retryable=True, billed=0, hint=hint) from None
 
 
 def _thoughts(message: dict[str, Any]) -> str:
-    """What a model thought that said nothing else: no reply, but it shows why there is none."""
+    """The thoughts of a model that wrote nothing else: not a reply, but they show the cause."""
     for name in ("reasoning_content", "reasoning"):
         if isinstance(text := message.get(name), str) and text.strip():
             return f"{THINK}{text}"
@@ -411,7 +412,7 @@ def _thoughts(message: dict[str, Any]) -> str:
 
 
 def parse_reply(raw: bytes) -> dict[str, Any]:
-    """The reply's JSON, also where log-probabilities hold -Infinity or half a surrogate pair."""
+    """Parse a reply's JSON, even if it holds -Infinity or half a surrogate pair."""
     try:
         return orjson.loads(raw)  # type: ignore[no-any-return]
     except ValueError:
@@ -431,7 +432,7 @@ def _text(value: Any) -> str:
 
 
 def read_count(value: Any) -> int:
-    """A number of tokens that an endpoint reports; 0, not known, for an implausible count."""
+    """Read a token count that an endpoint reports; 0 (unknown) for an implausible count."""
     return value if type(value) is int and 0 < value <= MAX_TOKENS else 0
 
 
@@ -439,13 +440,13 @@ def _header(key: SecretStr, config: ModelConfig) -> str:
     value = key.get_secret_value()
     if not (value.isascii() and value.isprintable()):
         raise EndpointUnusable(
-            f"model {config.model!r}: its key holds a character that no header can carry"
+            f"model {config.model!r}: its key holds a character that is not allowed in a header"
         )
     return value
 
 
 def report_too_long(detail: str, status: int = 0) -> EndpointError:
-    """Of a request whose prompt and reply do not fit the model's context."""
+    """An error for a request whose prompt and reply do not fit the model's context."""
     return EndpointError(
         f"{TOO_LONG}: {detail}", retryable=False, status=status, is_general=False, refused=CONTEXT
     )
@@ -457,7 +458,7 @@ def is_too_long(code: str, text: str) -> bool:
 
 
 def read_seconds(retry_after: str | None) -> float | None:
-    """Retry-After as seconds from now: a number or an HTTP date (RFC 9110, 10.2.3)."""
+    """Retry-After in seconds from now: a number or an HTTP date (RFC 9110, 10.2.3)."""
     if retry_after is None:
         return None
     try:

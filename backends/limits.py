@@ -1,4 +1,4 @@
-"""How hard one endpoint is driven: in flight, per minute, pauses it asks for, and giving it up."""
+"""Limits for one endpoint: requests in flight and per minute, pauses, and when to give up."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ..records.judgements import Reason
 from .config import ModelConfig
 from .errors import EndpointFailed, EndpointLost, EndpointUnusable, JudgeError, JudgeOutputError
 
-BURST_S = 10.0  # so many seconds' worth of tokens may go out at once after a quiet time
-FEW = 5  # judgements without a reply, and no other, after which a run ends
-MANY = 20  # judgements whose replies could not be read, and no other
-PATIENCE = 10  # judgements lost in a row, to errors and after all retries, before giving up
+BURST_S = 10.0  # after a quiet time, the tokens of this many seconds may be sent together
+FEW = 5  # judgements without any reply after which a run ends, if no other succeeded
+MANY = 20  # judgements without a readable reply after which a run ends, if no other succeeded
+PATIENCE = 10  # judgements in a row lost to errors, after all retries, before giving up
 
 
 class Probation:
-    """Whether a model gives any judgement at all, which its first ones show.
+    """Tests with the first judgements whether a model gives any judgement at all.
 
-    Over as soon as one was given. Until then FEW judgements that ended without a reply, after all
-    retries, or MANY without a reply that could be read, end the run: once none is under way that
-    may still succeed, no other is asked. Meanwhile FEW at a time are retried; others that failed
-    once wait for these.
+    It ends with the first judgement. Until then, FEW judgements without a reply, after all
+    retries, or MANY without a readable reply end the run, as soon as no judgement in progress may
+    still succeed. Meanwhile at most FEW judgements are retried at a time; others that failed
+    once wait for them.
 
     Attributes:
-        is_over: one judgement was given; looked at before each request.
+        is_over: the model gave a judgement; read before each request.
     """
 
     def __init__(self, config: ModelConfig, *, is_over: bool = False) -> None:
@@ -42,7 +42,7 @@ class Probation:
     async def admit(self, judgement: object, *, is_first: bool) -> None:
         """Wait until a judgement may send its first request, or another one.
 
-        Raises: EndpointUnusable when there is no hope.
+        Raises: EndpointUnusable if the model gives no judgement.
         """
         me = id(judgement)
         while not (self.is_over or self._may_go(me, is_first=is_first)):
@@ -56,13 +56,13 @@ class Probation:
             self._retried.add(me)
 
     def note_success(self) -> None:
-        """A judgement was given."""
+        """Note that the model gave a judgement."""
         if not self.is_over:
             self.is_over = True
             self._wake()
 
     def note_failure(self, error: JudgeError) -> None:
-        """There was none. What concerns one question alone decides nothing."""
+        """Note that a judgement failed. An error that concerns one question only does not count."""
         if self.is_over:
             return
         if isinstance(error, EndpointFailed):
@@ -73,7 +73,7 @@ class Probation:
                 self._n_spoiled, self._last = self._n_spoiled + 1, error
 
     def left(self, judgement: object) -> None:
-        """A judgement has ended, in whatever way."""
+        """Note that a judgement has ended, with or without success."""
         if not self.is_over:
             self._under_way.discard(id(judgement))
             self._retried.discard(id(judgement))
@@ -97,14 +97,14 @@ class Probation:
         name, last = self._config.model, self._last
         if self._n_failed >= FEW:
             what = f"none of the first {self._n_failed} judgements of {name!r} got a reply"
-            hint = ""  # the error ends with it
+            hint = ""  # the error already ends with it
         else:
-            what = f"none of the first {self._n_spoiled} replies of {name!r} was a judgement"
-            hint = "Set the model's schema to what the endpoint can do; `judge doctor` tells which"
+            what = f"none of the first {self._n_spoiled} replies of {name!r} was a valid judgement"
+            hint = "Set the model's schema to one that the endpoint supports; see `judge doctor`"
             if last is not None and last.reason is Reason.TRUNCATED:
-                hint = "Raise the model's max_tokens, or let the model think less"
+                hint = "Raise the model's max_tokens, or reduce its thinking"
                 if "repeats itself" in last.detail:
-                    hint = "A larger max_tokens does not help: take a larger model"
+                    hint = "A larger max_tokens does not help: choose a larger model"
         return EndpointUnusable(f"{what}; the last: {last}\n{hint}".rstrip())
 
 
@@ -112,9 +112,9 @@ class Limiter:
     """Limits concurrency, requests and tokens a minute of one model.
 
     Call `await limiter.enter(tokens)` before each request, and `limiter.leave()` after it.
-    `pause(seconds)` holds back all requests, as a 429 asks. After PATIENCE judgements in a row
-    failed, no further request is sent in this run: a server that died does not cost every remaining
-    judgement its retries.
+    `pause(seconds)` delays all requests, as a 429 demands. After PATIENCE failed judgements in a
+    row, this run sends no further request: if a server died, the remaining judgements do not
+    each cost all retries.
     """
 
     def __init__(self, config: ModelConfig, *, patience: float = PATIENCE) -> None:
@@ -130,7 +130,7 @@ class Limiter:
     async def enter(self, tokens: int) -> None:
         """Wait for a free slot, the rates and any pause.
 
-        Raises: EndpointLost when the endpoint was given up.
+        Raises: EndpointLost if the endpoint was given up.
         """
         await self._slots.acquire()
         try:
@@ -152,21 +152,21 @@ class Limiter:
         self._slots.release()
 
     def pause(self, seconds: float) -> None:
-        """Let no request through for this long."""
+        """Hold all requests back for this many seconds."""
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def judgement_ended(self, *, lost: bool) -> None:
-        """Tell whether the endpoint answered at all, for giving up on a dead one."""
+        """Note whether the endpoint answered, to give up on a dead one."""
         self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
 
     def _check_patience(self) -> None:
         if self._lost_in_a_row >= self._patience:
-            detail = f"not asked: {self._patience} judgements in a row were lost at this endpoint"
+            detail = f"not sent: this endpoint failed for {self._patience} judgements in a row"
             raise EndpointLost(Reason.ERROR, detail)
 
     @staticmethod
     async def _take(bucket: AsyncLimiter, tokens: float) -> None:
-        """In parts, as a request may be larger than a burst."""
+        """Take tokens in parts, because a request may be larger than a burst."""
         while tokens > 0:
             part = min(tokens, bucket.max_rate)
             await bucket.acquire(part)

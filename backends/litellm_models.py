@@ -1,5 +1,4 @@
-"""Any provider that LiteLLM reaches: chat models without an OpenAI-compatible endpoint of their
-own, and decision models."""
+"""Models through LiteLLM: chat models of providers with their own API, and decision models."""
 
 from __future__ import annotations
 
@@ -34,17 +33,17 @@ from .replies.logprobs import LabelPath, Token, read_tokens, spell_tokens
 from .replies.text import THINK
 from .secrecy import check_keys, find_secrets
 
-# Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
+# LiteLLM reads these at import: no price table from the network, no `.env` of the folder.
 _QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
 
 
-_NO_KEY = "none"  # sent where the config names an endpoint and no key, instead of an ambient one
+_NO_KEY = "none"  # sent if the config has an endpoint but no key, never a key of the environment
 
 
 class LiteLLMTransport:
     """Calls `litellm.acompletion` with LiteLLM's own retries and cache off.
 
-    Without `api_base` and `api_key_env` LiteLLM takes the provider's own variable for the key.
+    Without `api_base` and `api_key_env`, LiteLLM uses the provider's own variable for the key.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -55,7 +54,7 @@ class LiteLLMTransport:
         ]:
             raise EndpointUnusable(
                 f"{redirecting[0]} is set in the environment and would redirect {config.model!r}; "
-                "name the endpoint (the model's api_base) or unset the variable"
+                "set the endpoint (the model's api_base) or unset the variable"
             )
         check_keys([config])
         key = config.api_key()
@@ -74,16 +73,16 @@ class LiteLLMTransport:
         self._litellm = import_litellm()
 
     async def send(self, body: bytes) -> Completion:
-        """One request. Raises: EndpointError, EndpointUnusable."""
+        """Send one request. Raises: EndpointError, EndpointUnusable."""
         try:
             reply = await self._litellm.acompletion(**orjson.loads(body), **self._extra)
-        except Exception as error:  # LiteLLM raises its providers' errors too; none may end a run
+        except Exception as error:  # providers' own errors too; none may end a run
             raise self._failure(error) from None
         choice = reply.choices[0]
         usage = getattr(reply, "usage", None)
         details = getattr(usage, "prompt_tokens_details", None)
         completion = Completion(
-            # Half a surrogate pair, as a cut emoji leaves it, could not be kept.
+            # Half a surrogate pair, for example of a cut emoji, could not be stored.
             _read_text(choice.message).encode("utf-8", "replace").decode(),
             choice.finish_reason or "",
             getattr(choice.message, "refusal", None) or "",
@@ -96,7 +95,7 @@ class LiteLLMTransport:
         return check_size(completion)
 
     async def aclose(self) -> None:
-        """Nothing: the clients are LiteLLM's, shared by all of the process and closed at exit."""
+        """Do nothing: LiteLLM owns the clients, shares them and closes them at exit."""
 
     def _failure(self, error: Exception) -> EndpointError | EndpointUnusable:
         kinds, message = self._litellm.exceptions, self._clean(error)
@@ -119,7 +118,7 @@ class LiteLLMTransport:
                 "Check the model's name, the model's api_base and the key (the model's api_key_env)"
             )
             return EndpointUnusable(f"{message}\n{hint}")
-        # Without a status it is the network, or LiteLLM itself.
+        # Without a status, the cause is the network or LiteLLM itself.
         retryable = not status or status in BUSY
         billed = 0 if isinstance(error, kinds.Timeout) else None
         refused = find_refused_part(message) if status in (400, 422) else ""
@@ -138,23 +137,23 @@ class LiteLLMTransport:
         return text.split("\n")[0][:300]
 
 
-MAX_SUM_ERROR = 0.01  # of the probabilities of a question, whose sum is 1
-_UNEXPECTED = "returned an unexpected response:"  # a reply of another type than declared
-_TOO_MUCH = (400, 413, 422)  # statuses for more questions than the server accepts
+MAX_SUM_ERROR = 0.01  # allowed deviation from 1 of a question's sum of probabilities
+_UNEXPECTED = "returned an unexpected response:"  # LiteLLM's text for a reply of the wrong type
+_TOO_MUCH = (400, 413, 422)  # statuses for too many questions
 
 
 class DecisionTransport(LiteLLMTransport):
     """Sends typed questions by `litellm.asystemone`, which knows each provider's form.
 
     The text of a completion is the judge's reply with the chosen labels; its tokens hold the
-    probabilities of all labels, as those of a chat model do.
+    probabilities of all labels, like the tokens of a chat model.
     """
 
     async def send(self, body: bytes) -> Completion:
-        """One request, or several where there are more questions than one may have.
+        """Send one request, or several if the server limits the questions of a request.
 
-        Raises: EndpointUnusable; EndpointError, also for answers that cannot be true: a question
-            without an answer, a label that was not asked for, probabilities that do not sum to 1.
+        Raises: EndpointUnusable; EndpointError, also for invalid answers: a question without an
+            answer, a label that was not offered, probabilities that do not sum to 1.
         """
         request = orjson.loads(body)
         questions = iter(request.pop("questions").items())
@@ -164,7 +163,7 @@ class DecisionTransport(LiteLLMTransport):
         while batch := dict(islice(questions, MAX_QUESTIONS)):
             try:
                 reply = await self._litellm.asystemone(**request, questions=batch, **self._extra)
-            except Exception as error:  # LiteLLM raises its providers' errors too
+            except Exception as error:  # providers' own errors too
                 raise self._fail(error, len(batch)) from None
             model = reply.model or ""
             n_tokens += read_count(getattr(reply.usage, "input_tokens", 0))
@@ -188,7 +187,7 @@ class DecisionTransport(LiteLLMTransport):
             return _spoil(self._secrets.blank(detail))
         fault = self._failure(error)
         if isinstance(fault, EndpointError) and fault.status in _TOO_MUCH and n_questions > 1:
-            hint = f"it had {n_questions} questions; a smaller judges.NAME.window may fit"
+            hint = f"it had {n_questions} questions; try a smaller judges.NAME.window"
             fault.args = (f"{fault} ({hint})",)
         return fault
 
@@ -196,7 +195,7 @@ class DecisionTransport(LiteLLMTransport):
 def _read_answer(name: str, question: Question, answer: Any) -> tuple[str, dict[str, float]]:
     """The label of an answer and the probability of each. Raises: EndpointError if it is wrong."""
     if answer is None:
-        raise _spoil(f"question {name!r} was refused, or not answered", Reason.REFUSED)
+        raise _spoil(f"question {name!r} was refused or not answered", Reason.REFUSED)
     if question.type != answer.type:
         raise _spoil(f"question {name!r} is a {question.type}, its answer a {answer.type}")
     labels = [str(i) for i in range(len(question.criteria))]
@@ -205,7 +204,7 @@ def _read_answer(name: str, question: Question, answer: Any) -> tuple[str, dict[
     given = dict(answer.probabilities)
     for label in [*given, *([answer.choice] if answer.type == "choice" else [])]:
         if label not in labels:
-            raise _spoil(f"question {name!r}: label {label[:80]!r} was not asked for")
+            raise _spoil(f"question {name!r}: label {label[:80]!r} was not offered")
     shares = {label: float(given.get(label, 0.0)) for label in labels}
     total = math.fsum(shares.values())
     if not all(0 <= p <= 1 for p in shares.values()) or abs(total - 1) > MAX_SUM_ERROR:
@@ -215,20 +214,20 @@ def _read_answer(name: str, question: Question, answer: Any) -> tuple[str, dict[
 
 
 def _spoil(detail: str, reason: Reason = Reason.UNPARSEABLE) -> EndpointError:
-    """The fault of a reply that came and was paid for: retrying will not help."""
+    """An error for a faulty reply that came and was charged: retrying will not help."""
     return EndpointError(detail, retryable=False, reason=reason, billed=0, is_general=False)
 
 
 def _read_text(message: Any) -> str:
-    """The reply, or what a model thought that said nothing else."""
+    """The reply, or the thoughts of a model that wrote nothing else."""
     thought = getattr(message, "reasoning_content", None)
     return message.content or (f"{THINK}{thought}" if thought else "")
 
 
 def import_litellm() -> Any:
-    """LiteLLM, kept quiet. Raises: InputError if it is not installed."""
+    """Import LiteLLM without its output. Raises: InputError if it is not installed."""
     if (loaded := sys.modules.get("litellm")) is not None:
-        return loaded  # the program's own, set up as it likes
+        return loaded  # imported and configured by the calling program
     before = {name: os.environ.get(name) for name in _QUIET}
     os.environ.update(_QUIET)
     try:
@@ -237,7 +236,7 @@ def import_litellm() -> Any:
         if error.name != "litellm":
             raise
         raise InputError(
-            "litellm is not installed: pip install litellm, or ask an OpenAI-compatible endpoint: "
+            "litellm is not installed: pip install litellm, or use an OpenAI-compatible endpoint: "
             "openai/NAME with api_base"
         ) from None
     finally:
@@ -246,7 +245,7 @@ def import_litellm() -> Any:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-    litellm.suppress_debug_info = True  # else every error prints a banner to stdout
+    litellm.suppress_debug_info = True  # otherwise every error prints a banner to stdout
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it
     # LiteLLM's worker for callbacks logs a traceback when an event loop ends, even without any.
@@ -255,11 +254,11 @@ def import_litellm() -> Any:
 
 
 def _tokens(logprobs: Any) -> list[Token]:
-    """What LiteLLM's own record of log-probabilities holds; [] where a provider filled it oddly."""
+    """The tokens of LiteLLM's log-probabilities; [] if a provider filled the record wrongly."""
     try:
         rows = logprobs.content or ()
         return read_tokens({"content": [row.model_dump(warnings=False) for row in rows]})
-    except Exception:  # a judgement counts without them
+    except Exception:  # a judgement is valid without them
         return []
 
 
@@ -276,10 +275,10 @@ _INCLUDED = ("cl100k_base", "o200k_base")  # in LiteLLM's package
 
 
 def count_by_litellm(model: str, messages: Sequence[dict[str, str]]) -> tuple[int, str] | None:
-    """The tokens of a prompt, and what counted them; None: LiteLLM has no tokenizer of the model.
+    """Count the tokens of a prompt, and name the tokenizer; None if LiteLLM has none for the model.
 
-    Tokenizers that it would download (Llama, Cohere, older OpenAI models), and OpenAI's, which it
-    takes for every model that it does not know, are not used.
+    Not used: tokenizers that LiteLLM would download (Llama, Cohere, older OpenAI models), and
+    OpenAI's, which LiteLLM uses for every unknown model.
 
     Raises: InputError if LiteLLM is not installed.
     """

@@ -1,4 +1,4 @@
-"""One event loop in a thread of its own, so that judges work in scripts, notebooks and threads."""
+"""One event loop in its own thread, so that judges work in scripts, notebooks and threads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 
 class Stop:
-    """Ends from another thread what `run_sync` does in the context that entered this.
+    """Stops, from another thread, `run_sync` calls in the context that entered this object.
 
         stop = Stop()
-        with stop: ...  # in one thread: judges are asked by run_sync, however deep below
-        stop.set()  # in another
+        with stop: ...  # in one thread: judges called by run_sync, at any depth
+        stop.set()  # in another thread
 
-    What is asked is cancelled and tidies up; that `run_sync`, and any after it, raises
+    Running work is cancelled and cleans up; the current and each later `run_sync` raises
     concurrent.futures.CancelledError.
     """
 
@@ -36,18 +36,18 @@ class Stop:
 
     @classmethod
     def of_context(cls) -> Stop | None:
-        """The one that was entered here; None: nothing ends what is done."""
+        """The Stop of this context, or None."""
         return cls._of_context.get()
 
     def set(self) -> None:
-        """End what runs, and what would run from now on."""
+        """Stop the running work, and refuse new work."""
         with self._lock:
             self._is_set, running = True, [*self._running]
         for future in running:
             future.cancel()
 
     def watch(self, future: Future[Any]) -> None:
-        """Cancel this future with the others."""
+        """Cancel this future too."""
         with self._lock:
             self._running.add(future)
             is_set = self._is_set
@@ -67,13 +67,13 @@ class Stop:
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run to the end and return the result, whether or not a loop runs in this thread.
 
-    Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt; a
+    Ctrl-C cancels the coroutine, waits until it has cleaned up, and raises KeyboardInterrupt; a
     `Stop` does the same and raises CancelledError.
-    Raises: RuntimeError within a coroutine of the judges' own loop, which would wait for itself.
+    Raises: RuntimeError in a coroutine of the judges' own loop, which would wait for itself.
     """
     if _Loop.of_this_process().thread is threading.current_thread():
         coroutine.close()
-        raise RuntimeError("a judge cannot call another and wait; await its acall(...) instead")
+        raise RuntimeError("a judge cannot call another one directly; await its acall(...)")
     future: Submitted[T] = Submitted()
     try:  # Ctrl-C may come as soon as the coroutine runs
         if (stop := Stop.of_context()) is not None:
@@ -87,14 +87,14 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 async def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Await a coroutine that belongs to the judges' loop from any other loop."""
+    """Await a coroutine of the judges' loop from any other loop."""
     if asyncio.get_running_loop() is _Loop.of_this_process().loop:
         return await coroutine
     return await asyncio.wrap_future(submit(coroutine))
 
 
 class Submitted(Future[T]):
-    """The result to come; `ended` is set when the coroutine has really ended, cancelled or not."""
+    """A future result; `ended` is set when the coroutine has really ended, cancelled or not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def submit(coroutine: Coroutine[Any, Any, T], future: Submitted[T] | None = None
     """Start a coroutine on the judges' loop, in a copy of this thread's context.
 
     Args:
-        future: is given the result, and returned; None: a new one.
+        future: receives the result and is returned; None: create one.
     """
     future = future if future is not None else Submitted()
     loop = _Loop.of_this_process().loop
@@ -115,7 +115,7 @@ def submit(coroutine: Coroutine[Any, Any, T], future: Submitted[T] | None = None
 
         def finish(task: asyncio.Task[T]) -> None:
             error = None if task.cancelled() else task.exception()
-            with suppress(InvalidStateError):  # cancelled by its owner a moment ago
+            with suppress(InvalidStateError):  # its owner cancelled it in the meantime
                 if task.cancelled():
                     future.cancel()
                 elif error is not None:
@@ -138,7 +138,7 @@ def submit(coroutine: Coroutine[Any, Any, T], future: Submitted[T] | None = None
 
 @asynccontextmanager
 async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
-    """An asyncio.TaskGroup that raises the first error as it is, and not a group of errors."""
+    """An asyncio.TaskGroup that raises the first error itself, not a group of errors."""
     try:
         async with asyncio.TaskGroup() as group:
             yield group
@@ -147,13 +147,13 @@ async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
 
 
 async def run_each(jobs: Sequence[J], work: Callable[[J], Awaitable[T]], at_once: int) -> list[T]:
-    """What comes of each job, in their order, with at most so many of them under way."""
+    """Run a task for each job, at most `at_once` at a time; returns results in order."""
     left, results = iter(range(len(jobs))), dict[int, T]()
 
     async def worker() -> None:
         for index in left:
             results[index] = await work(jobs[index])
-            await asyncio.sleep(0)  # what answers at once lets others in
+            await asyncio.sleep(0)  # lets others run even if jobs answer without waiting
 
     async with task_group() as group:
         for _ in range(min(at_once, len(jobs))):
@@ -162,7 +162,7 @@ async def run_each(jobs: Sequence[J], work: Callable[[J], Awaitable[T]], at_once
 
 
 class _Loop:
-    """The loop of a process; one that was forked starts its own."""
+    """The loop of a process; a forked process starts its own."""
 
     _lock = threading.Lock()
     _current: tuple[int, _Loop] | None = None

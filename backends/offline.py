@@ -23,7 +23,7 @@ from .replies.completion import NAMED, record_answer
 from .replies.logprobs import Token, read_tokens
 from .replies.schema import ReplyFormat, get_key_source
 
-_TEXTS = ("text", "finish_reason", "refusal", "model")  # the other fields are counts
+_TEXTS = ("text", "finish_reason", "refusal", "model")  # all other fields are counts
 
 
 class RecordedTransport:
@@ -31,7 +31,7 @@ class RecordedTransport:
 
     The file is JSONL, one object a line: `messages` (as sent) and `text`; optional
     `finish_reason`, `refusal`, `model`, `prompt_tokens`, `cached_tokens`, `completion_tokens`, and
-    `logprobs`, as it stands in the `choices` of an OpenAI-compatible endpoint.
+    `logprobs`, in the form of `choices` of an OpenAI-compatible endpoint.
 
     Raises: InputError if the file is broken or holds two replies for the same messages.
     """
@@ -52,14 +52,14 @@ class RecordedTransport:
         problems.raise_errors()
 
     async def send(self, body: bytes) -> Completion:
-        """The recorded reply. Raises: EndpointError if there is none."""
+        """Return the recorded reply. Raises: EndpointError if there is none."""
         completion = self._replies.get(_key(orjson.loads(body)["messages"]))
         if completion is None:
             raise EndpointError(f"{self._path} has no reply to these messages", retryable=False)
         return completion
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 def _key(messages: Any) -> bytes:
@@ -104,20 +104,20 @@ class LexicalBackend:
         return Reply(prompt.baseline(inputs), WHERE, scores)
 
     def copy_with(self, **settings: Any) -> Self:
-        """See Backend.copy_with; it answers as before."""
+        """See Backend.copy_with. Its answers stay the same."""
         changed = copy.copy(self)
         changed.config = self.config.model_copy(update=settings)
         return changed
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 class RecordedLabels:
-    """Answers with the label that a judge once gave the same item, found by its ids.
+    """Answers with the label that a judge gave the same item before, found by its ids.
 
-    `config.recording` is any label file. The judge is a member in its votes. In a file without
-    votes, `label` is the judge's, whatever its name.
+    `config.recording` is any label file. The judge is one of the members in its votes. In a file
+    without votes, `label` counts as the judge's, whatever its name.
 
     Raises: InputError for a file without labels of this judge.
     """
@@ -144,7 +144,7 @@ class RecordedLabels:
         return Reply(_check(prompt, output, values, inputs), self._where)
 
     def _find(self, inputs: Mapping[str, Any], listed: str | None) -> str:
-        """The label of the item with these inputs, or with this text of a list."""
+        """The label of the item with these inputs, or of the listed item with this text."""
         named, found = NAMED.get(), set[str]()
         items, get_ids = named if named is not None else ((), lambda i: {})
         for i, item in enumerate(items):
@@ -163,7 +163,7 @@ class RecordedLabels:
         path, ids = self.config.recording, _rename_ids(ids, self._names)
         if {*ids} != {*self._names}:
             theirs, ours = (", ".join(names) for names in (self._names, ids))
-            what = f"{path} names items by {theirs}, this run by {ours}"
+            what = f"{path} identifies items by {theirs}, this run by {ours}"
             raise JudgeError(Reason.ERROR, what)
         label = self._labels.get(tuple(str(ids[name]) for name in self._names))
         if label is None:
@@ -173,17 +173,17 @@ class RecordedLabels:
         return label
 
     def copy_with(self, **settings: Any) -> Self:
-        """See Backend.copy_with; it answers as before."""
+        """See Backend.copy_with. Its answers stay the same."""
         changed = copy.copy(self)
         changed.config = self.config.model_copy(update=settings)
         return changed
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 def _read_recorded_labels(config: ModelConfig) -> tuple[tuple[str, ...], dict[Cell, str]]:
-    """The names of an item's ids, and the label of each item that has one."""
+    """Names of an item's ids, and the label of each labelled item."""
     from ..records.labels import VOTES, read_labels
 
     path, judge = config.recording, config.recorded_judge
@@ -205,7 +205,7 @@ def _read_recorded_labels(config: ModelConfig) -> tuple[tuple[str, ...], dict[Ce
 
 
 def _rename_ids(ids: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    """The ids of an item, under the names that label files use.
+    """The ids of an item, under the names in label files.
 
     A task has its own names for some ids (`sentence`, `citation`), in the order of a label file.
     """
@@ -224,7 +224,7 @@ def _find_label_field(prompt: Prompt) -> tuple[str, str | None]:
 
 
 def _check(prompt: Prompt, output: str, labels: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The labels as a model's reply. Raises: JudgeOutputError for labels of another scale."""
+    """The labels in the form of a model's reply. Raises: JudgeOutputError for another scale."""
     for made in _as_replies(labels):
         try:
             return ReplyFormat.parse(prompt, orjson.dumps({output: made}).decode(), inputs)

@@ -1,4 +1,4 @@
-"""Open models by short names (`preset:NAME`): what to set for each, its licence, its family."""
+"""Open models by short names (`preset:NAME`): settings, licence and family of each."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from ..records.reading.problems import did_you_mean
 
-SERVED = "http://127.0.0.1:8000/v1"  # where vLLM's server answers by default
+SERVED = "http://127.0.0.1:8000/v1"  # the default address of vLLM's server
 _APACHE, _NOT_COMMERCIAL, _LLAMA_3_1 = "Apache-2.0", "CC-BY-NC-4.0", "Llama 3.1 Community"
 _NOT_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 
 
 @dataclass(frozen=True)
 class Preset:
-    """One model, and the entry of `models:` that it stands for.
+    """One model, and the entry of `models:` that its name expands to.
 
     Attributes:
-        model: as its makers name it, and as vLLM's server does.
-        licence: of the weights; "": not known.
-        context_length: tokens of prompt and reply without any stretching; None: not known.
-        source: of licence and length. used: where it was used as a judge, with the source.
-        note: what else a user should know of its settings.
-        own_prompt: it was trained to answer one prompt, which `judges.NAME.prompt` must give.
+        model: its name at its makers and in vLLM's server.
+        licence: of the weights; "": unknown.
+        context_length: tokens of prompt and reply without context extension; None: unknown.
+        source: of licence and length. used: its uses as a judge, with the source.
+        note: further advice on its settings.
+        own_prompt: the model is trained for one prompt, which `judges.NAME.prompt` must give.
         settings: further lines of the entry.
     """
 
@@ -58,14 +58,14 @@ def _general(
 def _make_trained_preset(
     model: str, licence: str, length: int | None, used: str, max_tokens: int, **settings: Any
 ) -> Preset:
-    """A judge by training, which replies in the form of its own prompt."""
-    note = "give it the prompt it was trained on: judges.NAME.prompt (docs/instruments.md)"
+    """A model trained as a judge, which replies in the form of its own prompt."""
+    note = "use the prompt it was trained on: judges.NAME.prompt (docs/instruments.md)"
     settings = {"max_tokens": max_tokens, "schema": "none", **settings}
     return Preset(model, licence, length, _card(model), used, note, True, settings)
 
 
 _NO_THOUGHT = "thinking is off; with it, raise max_tokens"
-_THINKS = "thinks before it answers, which counts as reply"
+_THINKS = "thinks before it answers; thoughts count as reply tokens"
 _LLAMA = "meta-llama/Llama-3"
 PRESETS: dict[str, Preset] = {
     "qwen3-8b": _general(
@@ -95,7 +95,7 @@ PRESETS: dict[str, Preset] = {
         "bespokelabs/Bespoke-MiniCheck-7B", _NOT_COMMERCIAL, 32_768,
         "a claim by a document, yes or no (2404.10774)", 16, logprobs=True,
     ),
-    # Its card named the licence of Llama 3 in one version, CC-BY-NC-4.0 in another.
+    # One version of its card states the licence of Llama 3, another CC-BY-NC-4.0.
     "lynx-8b": _make_trained_preset(
         "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct", "", 8_000,
         "an answer by a document, pass or fail (2407.08488)", 2048,
@@ -114,9 +114,9 @@ PREFIX = "preset:"
 
 
 def expand_preset(entry: Any) -> Any:
-    """An entry of `models:` with its preset spelled out; any other as it is.
+    """Replace the preset in an entry of `models:` by its settings; return other entries unchanged.
 
-    Raises: ValueError for a preset that there is not.
+    Raises: ValueError for an unknown preset.
 
     >>> expand_preset({"model": "preset:qwen3-8b", "max_tokens": 512})["max_tokens"]
     512
@@ -129,8 +129,8 @@ def expand_preset(entry: Any) -> Any:
 
 
 def get_preset(name: str) -> Preset:
-    """The preset of this name. Raises: ValueError, with what it may have been meant as."""
+    """Get a preset by name. Raises: ValueError with a suggestion."""
     if name not in PRESETS:
         meant = did_you_mean(name, PRESETS)
-        raise ValueError(f"no preset {name!r}{meant or ', wanted one that judge models lists'}")
+        raise ValueError(f"no preset {name!r}{meant or '; `judge models` lists them all'}")
     return PRESETS[name]

@@ -1,4 +1,4 @@
-"""The key of an endpoint: whether it is set, and kept out of error texts, replies and results."""
+"""Keys of endpoints: check that they are set; keep them out of errors, replies and results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from .config import ModelConfig
 from .errors import EndpointUnusable
 
-# Variables of which LiteLLM reads one for the key, by the provider's name in capitals.
+# LiteLLM reads the key from one of these variables, by the provider's name in capitals.
 _KEYS: dict[str, tuple[str, ...]] = {
     **{
         name: (f"{name}_API_KEY",)
@@ -39,15 +39,15 @@ _KEYS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-SHORTEST = 8  # characters; a shorter key ("test", "none") is found in texts that do not hold it
+SHORTEST = 8  # characters; a shorter key ("test", "none") occurs in unrelated texts
 _BLANK = "***"
 
 
 class Secrets:
-    """Finds keys in text, as they are or with JSON's escapes (`\\/`, `\\u006b`, repeated too).
+    """Finds keys in text, plain or with JSON's escapes (`\\/`, `\\u006b`, also repeated).
 
-    Keys of fewer than SHORTEST characters are not looked for: blanking them would spoil texts
-    that have nothing to do with a key.
+    Keys of fewer than SHORTEST characters are not searched: blanking them would damage
+    unrelated texts.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -63,23 +63,23 @@ class Secrets:
         return "\\" in text and self._any.search(text) is not None
 
     def blank(self, text: str) -> str:
-        """The text without the keys. Cut it afterwards: half a key is not found."""
+        """The text without the keys. Cut it afterwards: half a key would not be found."""
         if self._any is None or not self.show_in(text):
             return text
         return self._any.sub(_BLANK, text)
 
 
 def check_keys(models: Iterable[ModelConfig]) -> None:
-    """Raise EndpointUnusable if models cannot be asked for lack of a key, naming each.
+    """Raise EndpointUnusable if models lack a key, with the name of each model.
 
-    Nothing is known of the keys of providers that are not in the table.
+    Providers outside the table are not checked.
     """
     if missing := list(dict.fromkeys(line for model in models if (line := _missing(model)))):
         raise EndpointUnusable("\n".join(missing))
 
 
 def _missing(model: ModelConfig) -> str:
-    """What a model lacks, in a line; "" if nothing is known to be missing."""
+    """The missing setting of a model, in one line; "" if none is known to be missing."""
     is_azure = model.uses_litellm and model.provider == "AZURE"
     if model.way != "http" and not model.uses_litellm:
         return ""
@@ -96,17 +96,17 @@ def _missing(model: ModelConfig) -> str:
         return ""
     others = f" (nor {', '.join(names[1:])})" if names[1:] else ""
     what = f"model {model.model!r}: environment variable {names[0]} is not set{others}"
-    return f"{what}; the model's api_key_env can name another"
+    return f"{what}. To use another variable, set the model's api_key_env"
 
 
 def find_secrets(config: ModelConfig) -> Secrets:
-    """The keys that go to a model's endpoint; for LiteLLM the provider's own variable, too."""
+    """The keys that are sent to a model's endpoint; for LiteLLM, the provider's variable too."""
     keys = []
     try:
         if (key := config.api_key()) is not None:
             keys.append(key.get_secret_value())
     except KeyError:
-        pass  # not set, so there is nothing to hide
+        pass  # not set: nothing to hide
     if config.uses_litellm:
         names = _KEYS.get(config.provider, (f"{config.provider}_API_KEY",))
         keys += (os.environ.get(name, "").strip() for name in names)
@@ -114,7 +114,7 @@ def find_secrets(config: ModelConfig) -> Secrets:
 
 
 def _pattern(key: str) -> str:
-    """Each character may stand behind backslashes; their number is bounded for speed's sake."""
+    """Matches the key with backslashes before each character; their number is bounded for speed."""
     parts = []
     for char in re.sub(r"\\+", r"\\", key):
         code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{ord(char):04x}")

@@ -1,7 +1,7 @@
-"""vLLM in this process: the requests of the light path, without a server between.
+"""vLLM in this process, without a server.
 
-An engine is a `vllm.LLM` in a thread of its own. It takes in what has arrived before each of its
-steps, so that whatever is asked at one time is generated together; no request waits for a batch.
+An engine is a `vllm.LLM` in its own thread. Before each step it takes all requests that
+arrived, so requests at the same time are generated together and none waits for a batch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ELSEWHERE = ("model", "messages", "chat_template_kwargs", "logprobs", "top_logp
 
 
 def sampling(body: Mapping[str, Any]) -> Any:
-    """A request's parameters as vLLM's. Raises: TypeError for one that vLLM does not know."""
+    """A request's parameters in vLLM's form. Raises: TypeError for an unknown parameter."""
     from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
     options = {name: value for name, value in body.items() if name not in _ELSEWHERE}
@@ -49,7 +49,7 @@ def sampling(body: Mapping[str, Any]) -> Any:
 
 
 def answer(reply: Future[Completion], output: Any, model: str) -> None:
-    """Set the reply to a request, or why there is none, from what vLLM made of it."""
+    """Set the reply to a request, or its error, from vLLM's output."""
     made = output.outputs[0]
     if made.finish_reason not in ("stop", "length"):
         detail = f"vLLM ended the request: {made.finish_reason}"
@@ -70,12 +70,12 @@ def answer(reply: Future[Completion], output: Any, model: str) -> None:
 
 
 def refusal(error: Exception) -> EndpointError | EndpointUnusable:
-    """Of a request that vLLM does not take: only its length differs from those of the others."""
+    """The error for a request that vLLM rejects. Only its length is specific to this request."""
     what = first_line(error)
     if is_too_long("", what):
         return report_too_long(what)
     hint = "Check the model's extra_body, the model's schema and the model's logprobs"
-    detail = f"vLLM does not take the request: {what}\n{hint}"
+    detail = f"vLLM rejects the request: {what}\n{hint}"
     return EndpointUnusable(detail, refused=find_refused_part(what))
 
 
@@ -86,7 +86,7 @@ def first_line(error: Exception) -> str:
 
 
 def _tokens(ids: Iterable[int], rows: Iterable[Mapping[int, Any]]) -> list[Token]:
-    """The tokens of a reply, read as those of a server are."""
+    """The tokens of a reply, in the form of a server's tokens."""
     return read_tokens(
         {
             "content": [
@@ -104,33 +104,33 @@ def _make_named_chance(chance: Any) -> dict[str, Any]:
     return {"token": chance.decoded_token or "", "logprob": chance.logprob}
 
 
-# What judging wants of vLLM, here and in its server (docs/backends.md says how). `guidance` keeps
-# to every schema that a judge sends and, told so, writes no white space; the model's own sampling
-# defaults are left out, so that a config says all there is; any number of alternatives may be
-# asked for.
+# Settings of vLLM for judging, here and in its server (see docs/backends.md). `guidance` supports
+# every schema of the judges and, with this option, writes no white space. The model's own sampling
+# defaults are ignored, so that the config alone decides. Any number of alternatives may be
+# requested.
 JUDGING: Mapping[str, Any] = {
     "enable_prefix_caching": True,
     "generation_config": "vllm",
     "max_logprobs": -1,
     "structured_outputs_config": {"backend": "guidance", "disable_any_whitespace": True},
 }
-# Read by vLLM when it starts, and by its processes: nothing is reported home, stdout stays ours,
-# and a process with threads is not forked. A variable that the user has set stands.
+# vLLM and its processes read these at start: send no usage data, keep stdout free, and do not
+# fork a process with threads. A variable that you have set takes precedence.
 ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_LOGGING_LEVEL": "WARNING",
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
 }
-STOP_S = 30.0  # for an engine to end
+STOP_S = 30.0  # time for an engine to end
 log = logging.getLogger(__name__)
 
 
 class VllmTransport:
-    """Answers requests with a model that this process loads, when the first one comes.
+    """Answers requests with a model in this process, loaded at the first request.
 
-    Entries with the same model and options share one engine, which ends with the last of them.
-    Per-request seeds are left out on a CPU, where vLLM 0.32 ends over them.
+    Entries with the same model and options share one engine, which ends with the last entry.
+    Per-request seeds are omitted on a CPU, where they crash vLLM 0.32.
 
     Raises: InputError if vLLM is not installed.
     """
@@ -145,7 +145,7 @@ class VllmTransport:
         self._release: weakref.finalize[[bytes], VllmTransport] | None = None
 
     async def send(self, body: bytes) -> Completion:
-        """One request. Raises: EndpointError; EndpointUnusable if the model cannot be loaded."""
+        """Send one request. Raises: EndpointError; EndpointUnusable if the model cannot load."""
         if self._engine is None:
             self._engine, key = _share_engine(self._model, self._options)
             self._release = weakref.finalize(self, _let_go, key)
@@ -153,34 +153,34 @@ class VllmTransport:
         return check_size(reply)
 
     async def aclose(self) -> None:
-        """End the engine if nobody else uses it."""
+        """End the engine if no other entry uses it."""
         self._engine = None
         if self._release is not None:
             await asyncio.to_thread(self._release)
 
 
 def is_installed() -> bool:
-    """Whether `import vllm` would find vLLM, under whatever name it was installed."""
+    """Whether `import vllm` would find vLLM, under any package name."""
     spec = find_spec("vllm")
-    return spec is not None and spec.origin is not None  # None: a folder that has that name
+    return spec is not None and spec.origin is not None  # None: a folder of that name
 
 
 class _Engine:
-    """One model in a thread of its own; it is loaded at once and serves until `stop`."""
+    """One model in its own thread; loading starts immediately, and it serves until `stop`."""
 
     def __init__(self, model: str, options: Mapping[str, Any]) -> None:
         self._model = model
         self._options = options
         self._lock = threading.Lock()
         self._arrived: SimpleQueue[tuple[dict[str, Any], Future[Completion]] | None] = SimpleQueue()
-        self._pending: dict[str, Future[Completion]] = {}  # by the engine's number of a request
+        self._pending: dict[str, Future[Completion]] = {}  # by the engine's request number
         self._over: EndpointUnusable | None = None
         self._is_loading = True
         self._thread = threading.Thread(target=self._run, name="nuggetjudge-vllm", daemon=True)
         self._thread.start()
 
     def ask(self, body: dict[str, Any]) -> Future[Completion]:
-        """The reply to come. Cancelling it takes the request out of the engine."""
+        """Return the future reply. Cancelling it removes the request from the engine."""
         reply: Future[Completion] = Future()
         with self._lock:
             if self._over is not None:
@@ -189,7 +189,7 @@ class _Engine:
         return reply
 
     def stop(self) -> None:
-        """End the engine; what it has not answered fails."""
+        """End the engine; unanswered requests fail."""
         if self._is_loading and self._thread.is_alive():
             wait = f"waiting for it to end, {STOP_S:g} s at most"
             log.warning("vLLM is still loading %r; %s", self._model, wait)
@@ -205,7 +205,7 @@ class _Engine:
             self._serve(llm)
         except EndpointUnusable as error:
             over = error
-        except Exception as error:  # whatever vLLM raises ends its engine
+        except Exception as error:  # any error of vLLM ends its engine
             over = EndpointUnusable(
                 f"the vLLM engine of {self._model!r} ended: {first_line(error)}"
             )
@@ -231,11 +231,11 @@ class _Engine:
                 continue
             for output in llm.llm_engine.step():
                 if output.finished and (reply := self._pending.pop(output.request_id, None)):
-                    with suppress(InvalidStateError):  # cancelled a moment ago
+                    with suppress(InvalidStateError):  # cancelled in the meantime
                         answer(reply, output, self._model)
 
     def _new(self) -> Iterator[tuple[dict[str, Any], Future[Completion]] | None]:
-        """All that has arrived; waits for one if there is nothing else to do."""
+        """Requests that arrived; waits for one if there is nothing else to do."""
         if not self._pending:
             yield self._arrived.get()
         with suppress(Empty):
@@ -254,11 +254,11 @@ class _Engine:
                 use_tqdm=False,
                 chat_template_kwargs=body.get("chat_template_kwargs"),
             )
-        except Exception as error:  # of many kinds; an engine that is dead says so at its next step
+        except Exception as error:  # many kinds; a dead engine raises again at its next step
             with suppress(InvalidStateError):
                 reply.set_exception(refusal(error))
         else:
-            self._pending[number.split("-")[0]] = reply  # replies come without its random part
+            self._pending[number.split("-")[0]] = reply  # replies omit its random part
 
     def _fail_all(self, over: EndpointUnusable) -> None:
         with self._lock:
@@ -273,7 +273,7 @@ class _Engine:
                 reply.set_exception(over)
 
 
-_engines: dict[bytes, tuple[_Engine, int]] = {}  # with the number of their users
+_engines: dict[bytes, tuple[_Engine, int]] = {}  # and the number of their users
 _engines_lock = threading.Lock()
 
 
@@ -295,7 +295,7 @@ def _let_go(key: bytes) -> None:
 
 
 def _load(model: str, options: Mapping[str, Any]) -> Any:
-    """The model as a `vllm.LLM`. Raises: EndpointUnusable."""
+    """Load the model as a `vllm.LLM`. Raises: EndpointUnusable."""
     with _set_unless_set(ENVIRONMENT):
         try:
             from vllm import LLM

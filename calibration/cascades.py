@@ -51,19 +51,19 @@ from .stored import Stored
 from .votes import Codes
 
 Floats = NDArray[np.float64]
-PRECISION = 1e-8  # of the gradient, of items
-RIDGE = 1.0  # the usual one, on standardised features; none on the intercept
+PRECISION = 1e-8  # of the gradient, per item
+RIDGE = 1.0  # the usual ridge, on standardised features, not on the intercept
 
 
 def fit_logistic(table: Floats, right: NDArray[np.bool_]) -> tuple[Floats, float]:
-    """Weights and intercept of P(right), with a ridge on standardised features.
+    """Fit weights and intercept of P(right), with a ridge on standardised features.
 
     Args:
-        table: (n, k) features; one that is the same for all items weighs 0.
+        table: (n, k) features; a constant feature gets weight 0.
         right: (n,) with both values.
 
-    Source: minus the log-likelihood plus half the squared weights, which is convex; its least by
-        Newton's steps inside a region of trust (scipy.optimize). A test compares scikit-learn.
+    Source: minimises minus the log-likelihood plus half the squared weights, which is convex, by
+        Newton's steps inside a trust region (scipy.optimize). A test compares with scikit-learn.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -95,17 +95,17 @@ def fit_logistic(table: Floats, right: NDArray[np.bool_]) -> tuple[Floats, float
 
 
 Bools = NDArray[np.bool_]
-MAX_FOLDS = 20  # more topics are left out in as many groups
-INNER_FOLDS = 5  # of the topics of a fit, for the curve of its values
-MIN_ITEMS = 50  # items, below which no chance is fitted
+MAX_FOLDS = 20  # more topics are grouped into this many folds
+INNER_FOLDS = 5  # of the topics of a fit, for the curve
+MIN_ITEMS = 50  # with fewer items, no chance is fitted
 
 
 def fit_chance(items: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str]) -> Chance:
-    """A logistic curve of the features, and isotonic shares of its values on topics left out.
+    """Fit a logistic curve of the features, and isotonic shares of its values on held-out topics.
 
     Args:
-        items: (n,) features of each item, of which those are used that all have.
-        right: (n,) whether its label is. topics: (n,) ids, 2 or more of them.
+        items: (n,) features of each item; only features that all items have are used.
+        right: (n,) whether its label is right. topics: (n,) ids, at least 2 different ones.
 
     Raises: ValueError for fewer than 50 items, one topic, or labels that are all right or wrong.
     Source: isotonic values between the middles of the steps (Oron and Flournoy, "Centered
@@ -133,7 +133,7 @@ def fit_chance(items: Sequence[Mapping[str, float]], right: Bools, topics: Seque
 def predict_held_out(
     items: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str], seed: int = 0
 ) -> Floats:
-    """(n,) the chance of each item by a fit to other topics. Raises: as `fit_chance`."""
+    """(n,) the chance of each item, by a fit to other topics. Raises: like `fit_chance`."""
     at = np.asarray(topics)
     _check(len(items), right, at)
     chances = np.full(len(items), np.nan)
@@ -151,10 +151,10 @@ def predict_held_out(
 def _check(n: int, right: Bools, topics: NDArray[np.str_]) -> None:
     if n < MIN_ITEMS or len(set(topics.tolist())) < 2:
         got = f"{n} of {len(set(topics.tolist()))}"
-        raise ValueError(f"wanted {MIN_ITEMS} labelled items of 2 topics or more, got {got}")
+        raise ValueError(f"wanted {MIN_ITEMS} labelled items of at least 2 topics, got {got}")
     if right.all() or not right.any():
         what = "right" if right.all() else "wrong"
-        raise ValueError(f"all {n} labels of the first stage are {what}: nothing tells them apart")
+        raise ValueError(f"all {n} labels of the first stage are {what}, wanted both")
 
 
 def _value(table: Floats, weights: Floats, intercept: float) -> Floats:
@@ -165,7 +165,7 @@ def _value(table: Floats, weights: Floats, intercept: float) -> Floats:
 
 
 def _steps(raw: Floats, right: Bools) -> tuple[list[float], list[float]]:
-    """The middle of each step of the isotonic fit, and the share that was right in it."""
+    """The middle of each step of the isotonic fit, and the share of right labels in it."""
     fitted = fit_rising(raw, right).at(raw)
     shares, at = np.unique(fitted, return_inverse=True)
     middles = np.bincount(at, raw) / np.bincount(at)
@@ -178,16 +178,18 @@ CHEAP, RANDOM, PANEL, EXPENSIVE = "confidence", "random", "panel", "expensive"
 
 @dataclass(frozen=True)
 class Point:
-    """Labels of which a share was given by the expensive judge, beside people's.
+    """Agreement with people if the expensive judge gives a share of the labels.
 
     Attributes:
-        way: `confidence`: the least sure went on; `random`: any, of the first stage; `random NAME`:
-            of its first judge alone; `panel`: none, all cheap judges' median; `expensive`: all.
-        share: that went on, in [0, 1]. n, n_unlabelled: items with a label, and without (expected).
-        kappa, linear, quadratic: the last two None without an order. accuracy, binary: share that
-            is the same, and kappa, on two sides of the cut; None without one.
-        minus_expensive: the objective less that of the expensive judge alone.
-        calls: for an item, on average.
+        way: `confidence`: the least confident items go on; `random`: random items, from the first
+            stage; `random NAME`: from its first judge alone; `panel`: none, the median of all cheap
+            judges; `expensive`: all.
+        share: items that go on, in [0, 1]. n, n_unlabelled: items with and without a label
+            (expected).
+        kappa, linear, quadratic: the last two None without an order. accuracy, binary: share of
+            equal labels, and kappa of the two sides of the cut; None without one.
+        minus_expensive: the objective minus that of the expensive judge alone.
+        calls: mean number per item.
     """
 
     way: str
@@ -209,7 +211,7 @@ def curve(
     shares: Sequence[float],
     draws: Draws,
 ) -> list[Point]:
-    """The points of every way at every share, those of the confidence first.
+    """Compute the points of every way at every share, the confidence first.
 
     Args:
         confidence: (n,) of the first stage's labels, nan: none.
@@ -292,12 +294,12 @@ class _Curve:
         return self.sample.interval(first, drawn[1:], ends)
 
 
-BROKEN = 1.5  # times as often as promised, from which a promise that was tried is refused
+BROKEN = 1.5  # a guarantee is refused if tests break it this many times as often as promised
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a threshold is chosen for: one of these."""
+    """The target of a threshold: exactly one of these."""
 
     share: float | None = None
     threshold: float | None = None
@@ -305,9 +307,9 @@ class Wanted:
 
 
 def get_confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
-    """(n,) of the first stage's labels, nan without one; calibrated by a fit to other topics.
+    """(n,) confidence of the first stage's labels, nan without one; calibrated on other topics.
 
-    Raises: InputError where nothing tells how sure a label is.
+    Raises: InputError if the confidence cannot be computed.
     """
     try:
         if kind == "calibrated":
@@ -321,8 +323,8 @@ def get_confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
     sure = np.array([_plain(kind, seen, stored) for seen in stored.seen])
     if np.isnan(sure).all():
         needs = "votes of 2 judges" if kind == "agreement" else "probabilities of the labels"
-        what = f"confidence {kind}: wanted {needs}, and the first stage has none"
-        raise InputError(f"{what}; leave out --confidence, and it is fitted to the labels")
+        what = f"confidence {kind}: wanted {needs}, but the first stage has none"
+        raise InputError(f"{what}; remove --confidence to fit it to the labels")
     return sure
 
 
@@ -332,7 +334,7 @@ def _plain(kind: ConfidenceKind, seen: Seen | None, stored: Stored) -> float:
 
 
 def _feature_table(stored: Stored) -> tuple[list[dict[str, float]], Bools]:
-    """The features of the items with a label, and which items those are."""
+    """The features of the labelled items, and a mask of these items."""
     has = np.array([seen is not None for seen in stored.seen], np.bool_)
     return [features(seen, stored.scale) for seen in stored.seen if seen is not None], has
 
@@ -340,7 +342,7 @@ def _feature_table(stored: Stored) -> tuple[list[dict[str, float]], Bools]:
 def make_curve_report(
     stored: Stored, kind: ConfidenceKind, draws: Draws, shares: Sequence[float] = ()
 ) -> dict[str, Any]:
-    """The curve by share that goes on, with what it is to be compared with; see `Point`."""
+    """Make the curve by share that goes on, with its baselines; see `Point`."""
     sure = get_confidences(stored, kind)
     points = curve(stored, sure, sorted(set(shares)) or SHARES, draws)
     return {
@@ -353,10 +355,10 @@ def make_curve_report(
 def make_fit_report(
     stored: Stored, kind: ConfidenceKind, wanted: Wanted, *, splits: int = 1000, seed: int = 0
 ) -> tuple[CascadeFile, dict[str, Any]]:
-    """The cascade file, and what is known of the labels that it keeps.
+    """Make the cascade file, and the figures of the labels that it keeps.
 
-    Raises: InputError for a promise that these labels cannot carry: too few topics, none of the
-        tested thresholds keeps it, or other topics broke it too often.
+    Raises: InputError for a guarantee that these labels do not support: too few topics, no
+        threshold reaches it, or it was broken too often on other topics.
     """
     sure = get_confidences(stored, kind)
     report = _about(stored, kind, sure)
@@ -438,26 +440,26 @@ def _about(stored: Stored, kind: ConfidenceKind, sure: Floats) -> dict[str, Any]
 def _find_promised(
     stored: Stored, sure: Floats, wanted: Guarantee, splits: int, seed: int
 ) -> tuple[float, dict[str, Any]]:
-    """The threshold of a guarantee, and how it fares."""
+    """Find the threshold of a guarantee, and test it."""
     names, topic_of = np.unique(np.asarray(stored.topics), return_inverse=True)
     tally = counts(sure, ~stored.is_right, topic_of, len(names))
     agree, level, unit = wanted.agree, wanted.confidence, wanted.unit
     promise = f"{agree:.0%} of the kept labels right, in {level:.0%} of fits"
     if unit == "topic" and len(names) < MIN_TOPICS:
-        what = f"wanted {MIN_TOPICS} topics or more to promise it of others"
+        what = f"wanted at least {MIN_TOPICS} topics to guarantee it for others"
         raise InputError(f"guarantee: {promise}: {what}, got {len(names)}")
     position = find_safe_threshold(tally, agree, level, unit)
     if position is None:
         best = _bounds(tally, level, unit)
         what = f"the most that can be promised is {best:.1%}" if best is not None else "no bound"
-        raise InputError(f"guarantee: {promise}: the labels do not show it by {unit}; {what}")
+        raise InputError(f"guarantee: {promise}: the labels do not support it by {unit}; {what}")
     tried = {}
     for each in UNITS if len(names) >= 4 else ():
         tried[each] = asdict(violations(tally, agree, level, each, splits=splits, seed=seed))
     broken = tried[unit]["share"] if tried else None
     if unit == "topic" and broken is not None and broken > BROKEN * (1 - level):
         what = f"it was broken in {broken:.0%} of {splits:,} tries on topics left out, where "
-        what += f"{1 - level:.0%} are allowed; ask for less, or label more topics"
+        what += f"{1 - level:.0%} are allowed; lower the guarantee, or label more topics"
         raise InputError(f"guarantee: {promise}: {what}")
     kept, wrong = tally.kept[position], tally.wrong[position]
     effect = design_effect(kept, wrong)
@@ -473,7 +475,7 @@ def _find_promised(
 
 
 def _bounds(tally: Any, level: float, unit: Unit) -> float | None:
-    """The best bound of any threshold; None where there is none."""
+    """The best bound of any threshold, or None."""
     bounds = [
         compute_error_bound(k, w, level, unit) for k, w in zip(tally.kept, tally.wrong, strict=True)
     ]
@@ -484,7 +486,7 @@ def _bounds(tally: Any, level: float, unit: Unit) -> float | None:
 def choose_target(
     share: float | None, threshold: float | None, promise: Mapping[str, Any] | None
 ) -> Wanted:
-    """What to choose a threshold for. Raises: InputError unless it is one of them."""
+    """Choose the target of the threshold. Raises: InputError unless exactly one is given."""
     if sum(each is not None for each in (share, threshold, promise)) != 1:
         raise InputError("wanted one of --agree, --share and --threshold")
     if share is not None and not 0 <= share <= 1:

@@ -1,4 +1,4 @@
-"""Labels that people gave, each with the texts that its item was judged by, wherever they are."""
+"""Human labels, each with the texts by which its item was judged, wherever these are."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from ..records.topics import number_texts, read_passages, read_topics
 
 NO_TOPIC = (
     "the labels name no topic_id, and the split goes by topic; "
-    "--field topic_id=NAME takes it from another field"
+    "to take it from another field, use --field topic_id=NAME"
 )
-# What an id is one of, where that is more than the topic.
+# The parent id of an id, if it is not only the topic.
 _WITHIN = {
     "topic_id": (),
     "sentence_id": ("topic_id", "run_id"),
@@ -60,16 +60,16 @@ def read_labels_and_texts(
     cut: str | None = None,
     needs_topics: bool = True,
 ) -> tuple[LabelFile, dict[Cell, Texts]]:
-    """The labels, and of each cell those of the judge's inputs that are known.
+    """Read the labels, and for each cell the known inputs of the judge.
 
     Args: see `examples.read_examples`.
-        scale: the labels that people may have given.
-        names: what people's labels are called here, where the caller does not rename them.
-        cut: the label from which they are positive, see `read_labels`.
+        scale: the possible human labels.
+        names: the names of human labels here, if the caller does not rename them.
+        cut: the lowest positive label, see `read_labels`.
         needs_topics: labels without a topic_id are an error.
 
-    Raises: InputError for all that is wrong with the rows, labels of another judge, and a file
-        that needs texts from elsewhere that `data` does not name.
+    Raises: InputError for every fault of the rows, labels for another judge, and a file whose
+        texts are neither in it nor in `data`.
     """
     is_rows = bool(fields or sheet) or _is_rows(path)
     if is_rows:
@@ -83,7 +83,7 @@ def read_labels_and_texts(
         labels = read_labels(path, problems, where, cut=cut)
         problems.raise_errors()
         if labels.kind != judge.kind != "other":
-            raise InputError(f"{path}: labels of {labels.kind}, not what {judge.name} judges")
+            raise InputError(f"{path}: labels of {labels.kind}, which {judge.name} does not judge")
         texts = cell_texts(path, labels.kind, labels.cells, problems)
         for inputs in texts.values():
             if "answer_text" in inputs:
@@ -106,15 +106,15 @@ def read_labels_and_texts(
     lost = [cell for cell in labels.cells if not wanted <= texts.get(cell, {}).keys()]
     if lost and (len(lost) == len(labels.cells) or (is_rows and not has_data)):
         lacking = " and ".join(n for n in judge.inputs if n not in texts.get(lost[0], {}))
-        what = f"cell {' '.join(lost[0])} comes without its {lacking}"
+        what = f"cell {' '.join(lost[0])} has no text of its {lacking}"
         files = " or ".join(f"data.{name}" for name in ("nuggets", *others))
-        how = f"name --topics, --runs, --passages, {files}, or use --field"
+        how = f"give --topics, --runs, --passages, {files}, or use --field"
         raise InputError(f"{path}:{labels.lines.get(lost[0], 1)}: {what}; {how}")
     return labels, texts
 
 
 def _is_rows(path: Path) -> bool:
-    """Whether this is a label file: also one whose items are answers with the text beside."""
+    """Whether this is a label file, even one whose items are answers with the text beside."""
     kind = file_kind(path)
     if kind != "answers":
         return kind == "labels"
@@ -148,7 +148,7 @@ def _read_rows(
         for name in first_inputs.keys() & item.inputs.keys():
             if first_inputs[name] != item.inputs[name]:
                 first = labels.lines.get(item.cell)
-                what = f"cell {' '.join(item.cell)} has another {name} here than in line {first}"
+                what = f"cell {' '.join(item.cell)} has a different {name} in line {first}"
                 problems.error(path, item.line, "text_differs", f"{what}, wanted one text")
     problems.raise_errors()
     return labels, texts
@@ -157,9 +157,9 @@ def _read_rows(
 def _of_banks(
     path: Path, judge: ItemJudge, problems: Problems, where: Mapping[str, Sequence[str]]
 ) -> tuple[LabelFile, dict[Cell, Texts]]:
-    """How important each nugget of a file is, by topic and nugget."""
+    """The importance of each nugget of a file, by topic and nugget."""
     if where:
-        raise InputError(f"{path}: --where chooses among labels, and these are lists of nuggets")
+        raise InputError(f"{path}: --where chooses labels, but these are lists of nuggets")
     cells = Cells(problems)
     texts: dict[Cell, Texts] = {}
     for number, bank in enumerate(read_nugget_banks(path, problems).values(), 1):
@@ -172,7 +172,7 @@ def _of_banks(
 
 
 def _get_input(name: str) -> str:
-    """The judges' name for the text that an id stands for."""
+    """The judges' name for the text of an id."""
     return {"topic_id": "question", "run_id": "answer"}.get(name, name.removesuffix("_id"))
 
 
@@ -183,7 +183,7 @@ def _key(name: str, ids: Mapping[str, str]) -> Cell:
 
 @dataclass(frozen=True)
 class _Sources:
-    """What the data have: the ids that they should know, and the text of each id (`_key`)."""
+    """The content of the data: the ids that they should know, and the text of each id (`_key`)."""
 
     ids: Collection[str]
     topics: Mapping[str, Topic]
@@ -192,7 +192,7 @@ class _Sources:
     runs: Collection[str]
 
     def of(self, ids: Mapping[str, str]) -> dict[str, str | None]:
-        """The text of each of these ids; None: it is not known."""
+        """The text of each of these ids; None if unknown."""
         found = {name: self.texts.get(_key(name, ids)) for name in ids}
         passage = self.passages.get(ids.get("passage_id", ""))
         if passage is not None and not found["passage_id"]:
@@ -209,10 +209,10 @@ def _complete(
     *,
     must_know: bool,
 ) -> None:
-    """Add to each cell the texts that the data have.
+    """Add the texts of the data to each cell.
 
     Args:
-        must_know: an id that the data lack is an error.
+        must_know: an id that is missing in the data is an error.
     """
     ids = {cell: dict(zip(labels.key_names, cell, strict=True)) for cell in labels.cells}
     try:
@@ -238,13 +238,13 @@ def _complete(
         if topic is not None and topic.sub_narratives:
             parts = number_texts(topic.sub_narratives)
             texts.setdefault(cell, {}).setdefault("sub_narratives", parts)
-        if "question_id" in own:  # the question is a sub-question, not what the topic asks
+        if "question_id" in own:  # the question is a sub-question, not the topic's question
             of_cell["topic_id"] = None
         for name, text in of_cell.items():
             if text:
                 texts.setdefault(cell, {}).setdefault(_get_input(name), text)
         if (question := of_cell.get("topic_id")) and not must_know:
-            texts[cell]["question"] = question  # judgements keep topics without background
+            texts[cell]["question"] = question  # judgements store topics without background
     problems.raise_errors()
 
 
@@ -284,12 +284,12 @@ def _questions(topics: Mapping[str, Topic]) -> dict[Cell, str]:
     return {("topic_id", name): topic.question for name, topic in topics.items()}
 
 
-MIN_ITEMS = 20  # labelled items, below which no figure means anything
+MIN_ITEMS = 20  # with fewer labelled items, no figure is meaningful
 
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled item: its ids by name, the judge's inputs, and what people said."""
+    """One labelled item: its ids by name, the judge's inputs, and the human label."""
 
     ids: dict[str, str]
     inputs: dict[str, str]
@@ -303,7 +303,7 @@ class Example:
 
     @property
     def topic_id(self) -> str:
-        """Its topic, which labels to fit on always have."""
+        """Its topic, which labels for a fit always have."""
         return self.ids["topic_id"]
 
 
@@ -311,12 +311,12 @@ class Example:
 class Examples:
     """All labelled items of a file, in the order of their cells.
 
-    Of a judge that takes several items a call, answers are in the order of their cells, and the
-    items of each as they stand in the file, so that calls are those of a run on that file.
+    For a judge that takes several items a call, answers are in the order of their cells, and the
+    items of each in the order of the file, so that calls are the same as in a run on that file.
 
-    `scale`: the labels of people, worst to best. `judge_labels`: what each label of the judge is
-    on that scale; None: there is no telling. `n_without_text` cells had a label and no text to
-    judge; `n_unlabelled` no label.
+    `scale`: the human labels, worst to best. `judge_labels`: each label of the judge on that scale;
+    None: unknown. `n_without_text` cells had a label but no text to judge; `n_unlabelled` had no
+    label.
     """
 
     items: tuple[Example, ...]
@@ -328,7 +328,7 @@ class Examples:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Their topics, sorted."""
+        """The topics, sorted."""
         return tuple(sorted({item.topic_id for item in self.items}))
 
 
@@ -346,23 +346,23 @@ def read_examples(
     limit: int | None = None,
     seed: int = 0,
 ) -> Examples:
-    """Labels of any layout, each with the texts of its item.
+    """Read labels of any layout, each with the texts of its item.
 
     Args:
-        path: label rows (JSONL, CSV) that carry the judge's inputs, or ids only; nugget
+        path: label rows (JSONL, CSV) with the judge's inputs, or with ids only; nugget
             assignments; support labels; relevance judgements or qrels.
-        data: where texts are that the file lacks: topics, runs, passages, nuggets.
+        data: where to find texts that the file lacks: topics, runs, passages, nuggets.
         fields: our name of a field -> its name in the file, for label rows.
-        where: only rows whose fields have one of these values.
-        scale: the labels of people, worst to best -> what each is called here; neighbours may
-            share a name. None: those of the judge.
-        missing: words, in lower case, for a label that is not there. sheet: of a workbook.
-        limit: at most so many items, drawn at random within topics as evenly as they allow; of
-            a judge that takes several items a call all those of an answer or none.
+        where: use only rows whose fields have one of these values.
+        scale: the human labels, worst to best -> the name of each here; neighbours may
+            share a name. None: the judge's labels.
+        missing: words, in lower case, for a missing label. sheet: of a workbook.
+        limit: largest number of items, drawn at random and evenly from the topics; for a judge
+            that takes several items a call, all items of an answer or none.
 
     Raises: InputError, before anything is fitted, for labels outside the scale, two labels for
-        one cell, ids that the data do not know, fewer than 20 labelled items, one label only or
-        one topic only; with file and line where there is one.
+        one cell, ids that the data lack, fewer than 20 labelled items, a single label or a single
+        topic; with file and line if possible.
     """
     names = _names(judge, scale)
     labels, texts = read_labels_and_texts(
@@ -396,11 +396,11 @@ def read_examples(
 
 
 def _check_fineness(path: Path, judge: ItemJudge, labels: Collection[str]) -> None:
-    """Raise InputError where people used only the coarse labels of a kind with a finer scale."""
+    """Raise InputError if people used only the coarse labels of a kind with a finer scale."""
     kind = find_kind(judge.kind)
     if kind and kind.coarse and {*labels} <= {*kind.coarse}:
-        what = f"all labels are {' or '.join(kind.coarse)}, and {judge.kind} go to"
-        what += f" {judge.scale[-1]}; say what they mean"
+        what = f"all labels are {' or '.join(kind.coarse)}, but {judge.kind} go up to"
+        what += f" {judge.scale[-1]}; define their meaning"
         raise InputError(f"{path}: {what}, such as --scale 0=0,1={judge.scale[-1]}")
 
 
@@ -416,7 +416,7 @@ def _join_texts(
 
     Args:
         texts: the known inputs of the judge, by cell.
-        names: what each label of people is called on the judge's scale; others are errors.
+        names: the name of each human label on the judge's scale; other labels are errors.
     """
     for cell, label in labels.cells.items():
         line = labels.lines.get(cell, 1)
@@ -436,24 +436,24 @@ def _join_texts(
 
 
 def select_topics(items: Sequence[Example], topics: Iterable[str]) -> list[Example]:
-    """The items of these topics, in their order."""
+    """The items of these topics, in order."""
     chosen = set(topics)
     return [item for item in items if item.topic_id in chosen]
 
 
 def _names(judge: ItemJudge, scale: Mapping[str, str] | None) -> dict[str, str]:
-    """What each label of people is called here.
+    """The name of each human label here.
 
-    Raises: InputError for fewer than 2 names, and a name on both sides of another.
+    Raises: InputError for fewer than 2 names, or a name on both sides of another.
     """
     if scale is None:
         return {label: label for label in judge.scale}
     names = {theirs.strip().lower(): ours.strip().lower() for theirs, ours in scale.items()}
     steps = [name for name, _ in groupby(names.values())]
     if len(set(steps)) < 2:
-        raise InputError(f"scale {_as_option(scale)}: wanted 2 labels or more, worst to best")
+        raise InputError(f"scale {_as_option(scale)}: wanted at least 2 labels, worst to best")
     if len(set(steps)) < len(steps):
-        raise InputError(f"scale {_as_option(scale)}: a label stands on both sides of another")
+        raise InputError(f"scale {_as_option(scale)}: a label is on both sides of another")
     declared = find_kind(judge.kind)
     if declared is not None and declared.spell is not None:  # 2 and full may be one label
         called = {declared.spell(theirs, judge.scale): ours for theirs, ours in names.items()}
@@ -468,11 +468,11 @@ def _as_option(scale: Mapping[str, str]) -> str:
 def _judge_labels(
     judge_scale: Sequence[str], names: Mapping[str, str], steps: Sequence[str]
 ) -> dict[str, str] | None:
-    """What each label of the judge is on the scale of people; None where there is no telling.
+    """Each label of the judge on the human scale; None if unknown.
 
-    A label that both have is itself, others are called as people's of that name if people have
-    them all; else, on a scale of two, the judge's best label is the better one and the rest the
-    other.
+    A label of both scales is itself; other labels have people's names if people have a name for
+    all of them; otherwise, on a scale of two, the judge's best label is the better one and all
+    others are the other one.
     """
     on_scale = {}
     for label in judge_scale:
@@ -488,7 +488,7 @@ def _judge_labels(
 
 
 def _limit(groups: list[list[Example]], n: int | None, seed: int) -> list[list[Example]]:
-    """Groups with n items at most, in their order."""
+    """Groups with at most n items in all, in order."""
     if n is None or n >= sum(map(len, groups)):
         return groups
     rng = np.random.default_rng(seed)

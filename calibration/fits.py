@@ -1,4 +1,4 @@
-"""Fits of numbers: from scores and labels to a correction, with cuts, curves and topics' shifts."""
+"""Fits of numbers: from scores and labels to a correction (cuts, curves, shifts of topics)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .threshold import Codes, Floats, best_cuts, check_codes, fit_cuts, get_obje
 
 @dataclass(frozen=True, eq=False)
 class Rising:
-    """A curve that never falls: straight between its knots, level beyond them.
+    """A curve that never falls: linear between its knots, constant beyond them.
 
     Attributes:
-        knots: (k,) rising x of the knots. values: (k,) the curve there; none falls.
+        knots: (k,) rising x of the knots. values: (k,) the curve there, never falling.
     """
 
     knots: Floats
@@ -33,7 +33,7 @@ class Rising:
 def fit_rising(x: ArrayLike, y: ArrayLike) -> Rising:
     """Isotonic regression of y (n,) on x (n,), both finite; equal x count as one, with their mean.
 
-    Knots inside a level stretch are left out. Raises: ValueError for lengths that differ or none.
+    Knots inside a constant part are left out. Raises: ValueError for different lengths or no items.
     Source: Barlow et al. (1972), computed by scipy.optimize.isotonic_regression.
 
     >>> fit_rising([1, 2, 3, 4], [0, 1, 0, 1]).values.tolist()
@@ -51,7 +51,7 @@ def fit_rising(x: ArrayLike, y: ArrayLike) -> Rising:
     return Rising(positions[~inside], values[~inside])
 
 
-RIDGE = 1e-6  # on the slope of the standardised score; keeps it finite when the labels separate
+RIDGE = 1e-6  # on the slope of the standardised score; keeps it finite if labels separate
 MAX_STEPS = 100
 PRECISION = 1e-8  # of the last step
 
@@ -88,10 +88,10 @@ def fit_ordinal(
 
     Args:
         scores: (n,) finite, not all equal.
-        labels: (n,) codes 0..k-1, k >= 2, each of which occurs.
+        labels: (n,) codes 0..k-1, k >= 2, each of which must occur.
         topics: (n,) codes 0..n_topics-1; None: no shifts.
         spread: standard deviation of the shifts' normal prior, > 0, in logits.
-        weights: (n,) how much each item counts; None: 1.
+        weights: (n,) weight of each item; None: 1.
 
     Source: McCullagh, "Regression models for ordinal data" (1980), proportional odds; the shifts
         are a normal random intercept at its posterior mode. The log-likelihood is concave (Pratt,
@@ -142,7 +142,7 @@ class _Model:
         cuts = np.vstack([np.zeros(k - 1), -np.eye(k - 1), np.zeros(k - 1)])
         self.labels, self.n_cuts = labels, k - 1
         self.weights = np.ones(n) if weights is None else weights
-        # (n, k): how slope and thresholds move the logit of reaching, and that of missing.
+        # (n, k): how slope and thresholds move the logit of reaching, and of missing.
         self.reach = np.column_stack([x, cuts[labels]])
         self.miss = np.column_stack([x, cuts[labels + 1]])
         n_topics = 0 if topics is None else int(topics.max()) + 1
@@ -163,11 +163,11 @@ class _Model:
         return at[1 : 1 + self.n_cuts], at[1 + self.n_cuts :]
 
     def penalty(self, at: Floats) -> float:
-        """What the priors take off the log-likelihood."""
+        """The penalty of the priors on the log-likelihood."""
         return float(self.prior @ at**2) / 2
 
     def at(self, at: Floats) -> tuple[float, Floats, Floats]:
-        """Value, gradient and negative Hessian; the value is nan where thresholds cross."""
+        """Value, gradient and negative Hessian; the value is nan if thresholds cross."""
         from scipy.special import expit
 
         thresholds, shifts = self.split(at)
@@ -180,7 +180,7 @@ class _Model:
         gaps = np.diff(ends)
         of_gap = np.log(-np.expm1(-gaps))[self.labels]
         logs = np.logaddexp(0, -reached) + np.logaddexp(0, missed) - of_gap
-        # First and second derivatives by the two logits; `rest` and `both` are those of the gap.
+        # First and second derivatives by the two logits; `rest` and `both` belong to the gap.
         w, up, down = self.weights, expit(-reached), expit(missed)
         with np.errstate(over="ignore"):
             rest = (1 / np.expm1(gaps))[self.labels]
@@ -204,9 +204,9 @@ class _Model:
 
 
 ScaleMethod = Literal["platt", "ordinal", "isotonic"]
-FAR = 1000.0  # logits, or positions times the slope: where thresholds of labels nobody gave lie
-SAME = 1e-12  # scores and shares that differ by less are equal, but for rounding
-FLAT = 1e-6  # logits per standard deviation of the scores; a slope below is none
+FAR = 1000.0  # logits, or positions times the slope: thresholds of labels that never occur
+SAME = 1e-12  # scores and shares that differ by less count as equal
+FLAT = 1e-6  # logits per standard deviation of the scores; a smaller slope counts as none
 NO_USE = "scores do not rise with labels ({}): the judge is no better than chance here"
 
 
@@ -218,21 +218,21 @@ def fit_scale(
     *,
     objective: str | None = None,
 ) -> Correction:
-    """The curve from a judge's score to the probabilities of the k labels.
+    """Fit the curve from a judge's score to the probabilities of the k labels.
 
     Args:
-        scores: (n,) in [0, 1]. A judge that gives labels alone scores their position on its scale,
-            j / (k - 1).
-        labels: (n,) codes 0..k-1, the lowest first, 2 or more of which occur.
+        scores: (n,) in [0, 1]. For a judge that gives only labels, the score is the position on its
+            scale, j / (k - 1).
+        labels: (n,) codes 0..k-1, the lowest first; at least 2 different ones.
         method: "platt": the sigmoid, for k = 2, with Platt's targets, which leave room for labels
             of the other kind; "ordinal": cumulative logit, one slope for all labels; "isotonic":
-            any curves that do not fall, one for each P(label >= j), which wants more labels
-            (some hundreds). Sigmoids take the score as log-odds where that is likelier.
-        objective: as `fit_cuts`: which cuts to choose on the score. None: the median label.
+            any curves that do not fall, one for each P(label >= j), which needs more labels
+            (some hundreds). Sigmoids use the log-odds of the score if that fits better.
+        objective: see `fit_cuts`: how to choose cuts on the score. None: the median label.
 
-    Raises: ValueError for lengths that differ, no items, a score outside [0, 1], a label that is
+    Raises: ValueError for different lengths, no items, a score outside [0, 1], a label that is
         not a code, labels or scores that are all equal, "platt" for other than two labels, and
-        where the scores do not rise with the labels.
+        scores that do not rise with the labels.
     Source: Platt, "Probabilistic outputs for support vector machines" (1999); McCullagh (1980);
         Zadrozny and Elkan, "Transforming classifier scores into accurate multiclass probability
         estimates" (2002).
@@ -247,7 +247,7 @@ def fit_scale(
         curve: OrdinalCurve | IsotonicCurve = _isotonic(x, codes, k)
     else:
         if method == "platt" and k != 2:
-            raise ValueError(f"platt is for two labels, got {k}; take ordinal")
+            raise ValueError(f"platt is for two labels, got {k}; use ordinal")
         fit = _platt if method == "platt" else fit_present
         fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in list_positions(x)]
         fitted, position, log_odds = max(fits, key=lambda each: each[0].evidence)
@@ -260,28 +260,28 @@ def fit_scale(
 def check_shares(
     scores: Sequence[float] | Floats, labels: Sequence[int] | Codes, k: int
 ) -> tuple[Floats, Codes]:
-    """Scores and labels as arrays. Raises: ValueError as `fit_scale` says."""
+    """Return scores and labels as arrays. Raises: ValueError like `fit_scale`."""
     x, codes = check_codes(scores, labels, k)
     for i in np.flatnonzero((x < 0) | (x > 1)):
         raise ValueError(f"scores[{i}] is {x[i]}, wanted 0 to 1")
     if len(np.unique(codes)) < 2:
         raise ValueError(f"all {len(codes)} labels are {codes[0]}: nothing to distinguish")
     if np.ptp(x) <= SAME:
-        raise ValueError(f"all {len(x)} scores are {x[0]}: they tell no item from another")
+        raise ValueError(f"all {len(x)} scores are {x[0]}: they distinguish no items")
     return x, codes
 
 
 def as_log_odds(scores: Floats) -> Floats:
-    """The positions of a correction with `log_odds`."""
+    """Turn scores into positions of a correction with `log_odds`."""
     inside = np.clip(scores, NEAREST, 1 - NEAREST)
     odds: Floats = np.log(inside / (1 - inside))
     return odds
 
 
 def list_positions(scores: Floats) -> list[tuple[Floats, bool]]:
-    """What a curve may be fitted on: the scores, and their log-odds unless all clip alike.
+    """List the scores for a curve: as they are, and as log-odds unless all clip alike.
 
-    True: these are log-odds.
+    True: log-odds.
     """
     odds = as_log_odds(scores)
     return [(scores, False), *([(odds, True)] if np.ptp(odds) > SAME else [])]
@@ -290,27 +290,27 @@ def list_positions(scores: Floats) -> list[tuple[Floats, bool]]:
 def fit_present(
     x: Floats, codes: Codes, topics: Codes | None = None, *, spread: float = 1.0
 ) -> OrdinalFit:
-    """`fit_ordinal` over the labels that occur."""
+    """Call `fit_ordinal` for the labels that occur."""
     _, ranks = np.unique(codes, return_inverse=True)
     return fit_ordinal(x, ranks, topics, spread=spread)
 
 
 def check_rises(fit: OrdinalFit, x: Floats) -> None:
-    """Raise ValueError unless labels are the higher, the higher the score."""
+    """Raise ValueError unless labels rise with the score."""
     if fit.slope * x.std() < FLAT:
         raise ValueError(NO_USE.format(f"slope {fit.slope:.3g}"))
 
 
 def ordinal_curve(fit: OrdinalFit, codes: Codes, k: int) -> OrdinalCurve:
-    """The curve of `fit_present` for all k labels; one that nobody gave has probability 0."""
-    far = FAR * max(1.0, fit.slope)  # positions, as log-odds too, are a few units apart
+    """Make the curve of `fit_present` for all k labels; others have probability 0."""
+    far = FAR * max(1.0, fit.slope)  # positions, even as log-odds, differ by a few units
     padded = np.concatenate([[fit.thresholds[0] - far], fit.thresholds, [fit.thresholds[-1] + far]])
     thresholds = padded[np.searchsorted(np.unique(codes), np.arange(1, k))]
     return OrdinalCurve(slope=fit.slope, thresholds=tuple(thresholds.tolist()))
 
 
 def _platt(x: Floats, codes: Codes) -> OrdinalFit:
-    """Platt's sigmoid: each item counts a little as one of the other kind."""
+    """Platt's sigmoid: each item counts slightly as the other kind."""
     n_low, n_high = np.bincount(codes)
     target = np.where(codes == 1, (n_high + 1) / (n_high + 2), 1 / (n_low + 2))
     return fit_ordinal(
@@ -320,10 +320,10 @@ def _platt(x: Floats, codes: Codes) -> OrdinalFit:
 
 def _isotonic(x: Floats, codes: Codes, k: int) -> IsotonicCurve:
     fits = [fit_rising(x, codes >= j) for j in range(1, k)]
-    # Each is straight between its own knots, so the knots of all give all of them exactly.
+    # Each curve is linear between its own knots, so the knots of all give each of them exactly.
     positions = np.unique(np.concatenate([fit.knots for fit in fits]))
     shares = np.clip([fit.at(positions) for fit in fits], 0, 1)
-    shares = np.maximum.accumulate(np.minimum.accumulate(shares, axis=0), axis=1)  # last bits
+    shares = np.maximum.accumulate(np.minimum.accumulate(shares, axis=0), axis=1)  # rounding
     if np.ptp(shares, axis=1).max() <= SAME:
         raise ValueError(NO_USE.format("the isotonic curve is flat"))
     return IsotonicCurve(
@@ -332,7 +332,7 @@ def _isotonic(x: Floats, codes: Codes, k: int) -> IsotonicCurve:
 
 
 SPREADS = (0.05, 5.0)  # the range searched for the standard deviation between topics, in logits
-WIDEST = 6.0  # shifts are looked for within so many standard deviations
+WIDEST = 6.0  # shifts are searched within this many standard deviations
 
 
 def fit_topics(
@@ -343,19 +343,19 @@ def fit_topics(
     *,
     objective: str = "kappa",
 ) -> Correction:
-    """A cumulative logit curve whose intercept differs by topic, and cuts on the moved scores.
+    """Fit a cumulative logit curve whose intercept differs by topic, and cuts on the moved scores.
 
-    The shifts are normal around 0 with a standard deviation that is chosen with them, by the
-    likelihood with everything else integrated out. So a topic with few labels stays near the
-    mean, one with many goes where they say. The cuts are those with the best objective on the
-    counts that the fitted probabilities expect, which wobble less than counts of the labels do.
+    The shifts are normal around 0 with a standard deviation that is chosen together with them, by
+    the likelihood with everything else integrated out. So a topic with few labels stays near the
+    mean, and a topic with many follows its labels. The cuts have the best objective on the counts
+    that the fitted probabilities predict, which vary less than the counts of the labels.
 
     Args:
-        scores: (n,) in [0, 1]. labels: (n,) codes 0..k-1. topics: (n,) ids, 2 or more of them.
-        objective: as `fit_cuts`.
+        scores: (n,) in [0, 1]. labels: (n,) codes 0..k-1. topics: (n,) ids, at least 2 topics.
+        objective: see `fit_cuts`.
 
-    Returns: a correction with the shifts of these topics; `add_topics` gives it those of others.
-    Raises: ValueError as `fit_scale`, and for one topic only.
+    Returns: a correction with the shifts of these topics; `add_topics` adds other topics.
+    Raises: ValueError like `fit_scale`, and for a single topic.
     Source: a proportional odds model with a random intercept (Hedeker and Gibbons, "A
         random-effects ordinal regression model for multilevel analysis", 1994), by Laplace.
     """
@@ -388,16 +388,16 @@ def add_topics(
     labels: Sequence[int] | Codes,
     topics: Sequence[str],
 ) -> Correction:
-    """The correction with the shifts of more topics; slope, thresholds, spread and cuts stay.
+    """Add the shifts of more topics to a correction; slope, thresholds, spread and cuts stay.
 
-    Each shift is the likeliest one under its topic's labels and the spread over topics. A topic
-    that the correction has is fitted anew, from these labels alone.
+    Each shift is the most likely one given the topic's labels and the spread over topics. A topic
+    that the correction already has is fitted again, from these labels only.
 
     Args:
-        correction: of `fit_topics`.
+        correction: from `fit_topics`.
         scores: (n,) in [0, 1]. labels: (n,) codes. topics: (n,) ids. One label is enough.
 
-    Raises: ValueError as `fit_topics`, and for a correction of another method.
+    Raises: ValueError like `fit_topics`, and for a correction of another method.
     """
     curve, spread = correction.curve, correction.spread
     if not isinstance(curve, OrdinalCurve) or spread is None:
@@ -448,7 +448,7 @@ def _chances(curve: OrdinalCurve, positions: Floats) -> Floats:
 
 
 def _topic_codes(topics: Sequence[str], n: int) -> tuple[list[str], Codes]:
-    """The topic ids in alphabetical order, and the code of each item's."""
+    """The topic ids in alphabetical order, and the code of each item's topic."""
     if len(topics) != n:
         raise ValueError(f"wanted one topic for each score, got {len(topics)} for {n}")
     names, at = np.unique(np.asarray(topics, dtype=object).astype(str), return_inverse=True)
@@ -460,7 +460,7 @@ FIT_METHODS: tuple[FitMethod, ...] = get_args(FitMethod)
 
 
 def get_score(verdict: Verdict, scale: Sequence[str]) -> float:
-    """The judge's score; of one that gives labels only, the label's position on its scale."""
+    """The judge's score; for a judge that gives only labels, the label's position on its scale."""
     if verdict.score is not None:
         return verdict.score
     return list(scale).index(verdict.label) / (len(scale) - 1)
@@ -479,12 +479,12 @@ def fit(
     """Fit one method.
 
     Args:
-        verdicts: n of the judge as it is, without a correction.
-        labels: n of people, on `scale`, worst to best; topics: n ids.
-        objective: what cuts are chosen by, see `threshold.fit_cuts`.
+        verdicts: n of the judge without a correction.
+        labels: n human labels on `scale`, worst to best; topics: n ids.
+        objective: how to choose cuts, see `threshold.fit_cuts`.
 
-    Raises: ValueError if the method cannot be fitted to these items, or if the best cuts of
-        threshold give them all one label; it says why.
+    Raises: ValueError, with the reason, if the method cannot be fitted to these items, or if the
+        best cuts of threshold give all of them one label.
     """
     scores = np.array([get_score(verdict, judge_scale) for verdict in verdicts])
     codes = np.array([list(scale).index(label) for label in labels], dtype=np.int64)
@@ -508,5 +508,5 @@ def _check_cuts(cuts: Sequence[float], scores: Floats, scale: Sequence[str]) -> 
     codes = np.unique(np.searchsorted(cuts, scores, side="right"))
     if len(codes) == 1:
         what = f"the best cuts label all {len(scores)} items to fit on {scale[codes[0]]!r}"
-        how = "take another objective, prompt or model (logprobs give finer scores)"
-        raise ValueError(f"{what}, so the scores do not tell people's labels apart; {how}")
+        how = "try another objective, prompt or model (logprobs give finer scores)"
+        raise ValueError(f"{what}, so the scores do not distinguish the human labels; {how}")

@@ -37,21 +37,21 @@ from .votes import NONE, Codes, JuryVotes, read_jury_votes
 
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]  # items, by whether they are among them
-MAX_FOLDS = 20  # more topics are left out in as many groups
+MAX_FOLDS = 20  # more topics are grouped into this many folds
 CHOSEN = "single, chosen on other topics"
 
 
 @dataclass(frozen=True)
 class Method:
-    """How labels come about, and how they agree with people's.
+    """A source of labels, and its agreement with people.
 
     Attributes:
-        name: of the method. uses: what of people's labels it needs: none, those of other topics, or
-            `these` (hindsight, which nobody has).
-        n, n_unlabelled: items with a label of people that it labels, and that it does not.
+        name: of the method. uses: the human labels that it needs: none, labels of other topics, or
+            `these` (hindsight, not available in practice).
+        n, n_unlabelled: human-labelled items that it labels, and that it does not label.
         kappa: unweighted. value: the objective. minus_chosen: its objective minus that of the
             single judge chosen on other topics, with the interval of the difference.
-        why_not: why there are no figures; "" where there are.
+        why_not: why there are no figures; "" if there are.
     """
 
     name: str
@@ -65,13 +65,13 @@ class Method:
 
 
 def compare_methods(jury: JuryVotes, objective: str, draws: Draws) -> list[Method]:
-    """Every method, each topic judged by what was chosen and fitted on others.
+    """Compare all methods; each topic is judged by what was chosen and fitted on other topics.
 
     Args:
-        jury: with labels of people, on 2 topics or more.
+        jury: with human labels on at least 2 topics.
         draws: of the intervals, which draw topics.
 
-    Raises: ValueError for jury without those.
+    Raises: ValueError without such labels.
     """
     return _Methods(jury, objective, draws).all()
 
@@ -80,7 +80,7 @@ class _Methods:
     def __init__(self, jury: JuryVotes, objective: str, draws: Draws) -> None:
         labelled = jury.at((jury.truth != NONE) & (jury.votes != NONE).any(1))
         if labelled.topics is None or len(set(labelled.topics)) < 2:
-            raise ValueError("wanted labels of people on 2 topics or more, to test on others")
+            raise ValueError("wanted human labels on at least 2 topics, to test on other topics")
         self.all_items, self.jury = jury, labelled
         self.k = len(labelled.scale)
         self.sample: Resampling = resampling(labelled.topics, **draws)
@@ -121,7 +121,7 @@ class _Methods:
         return tried
 
     def _dawid_skene(self) -> Iterator[Method]:
-        """On all items, those without labels of people too."""
+        """Dawid-Skene on all items, also those without human labels."""
         jury = self.all_items
         keep = (jury.votes != NONE).any(1)
         votes, names = jury.votes[keep], np.array(jury.topics)[keep]
@@ -142,7 +142,7 @@ class _Methods:
             yield self._measure(name, "none", self._counts(labels[is_ours]))
 
     def _take_best_member(self) -> Codes:
-        """What the best member on other topics says."""
+        """Labels of the member that is best on other topics."""
         labels = np.full(len(self.topics), NONE)
         for test in self.folds:
             labels[test] = self.jury.votes[test, self._best_member(~test)]
@@ -159,7 +159,7 @@ class _Methods:
         return float(np.nan_to_num(self.objective(counts[:, :, : self.k].sum(0)), nan=-1.0))
 
     def _counts(self, labels: Codes) -> Floats:
-        """(n_topics, k, k + 1) of labels of people (rows) and given ones; the last column: none."""
+        """(n_topics, k, k + 1) counts of human (rows) and given labels; the last column: none."""
         counts = np.zeros((self.sample.draws.shape[1], self.k, self.k + 1))
         np.add.at(counts, (self.sample.topic_of, self.jury.truth, labels), 1)  # -1 is the last
         return counts
@@ -195,11 +195,11 @@ class MemberRow:
     """One member of a jury.
 
     Attributes:
-        n, n_unjudged: items that it labelled, and that it gave no label.
-        changes: share of the jury's labels that would be others without it, in [0, 1].
-        differs: share of its labels that are not the jury's.
+        n, n_unjudged: items with a label, and items without.
+        changes: share of the jury's labels that would differ without it, in [0, 1].
+        differs: share of its labels that differ from the jury's.
         kappa, value: agreement with people, unweighted and by the objective; None without labels.
-        cost: dollars of its replies; None: not known.
+        cost: dollars of its replies; None: unknown.
     """
 
     member: str
@@ -217,11 +217,11 @@ class Together:
     """The members together.
 
     Attributes:
-        worth: effective votes, by errors against labels of people; without those against the
-            jury's own labels, which errors that all share are not seen by.
-        by_people: which of the two. n: items that count.
-        unanimous: share of the items on which all who labelled it agree.
-        n_adjudicated, n_overturned: items that an adjudicator decided, and of those where it did
+        worth: effective votes, by errors against human labels; without these, against the
+            jury's own labels, which do not show errors common to all.
+        by_people: whether human labels were used. n: items that count.
+        unanimous: share of the items on which all members with a label agree.
+        n_adjudicated, n_overturned: items that an adjudicator decided, and those where it did
             not give the label of the vote.
     """
 
@@ -265,7 +265,7 @@ def list_members(jury: JuryVotes, objective: str) -> list[MemberRow]:
 
 
 def measure_together(jury: JuryVotes) -> Together:
-    """How many independent judges they are worth, and where they agree."""
+    """Compute the effective number of independent judges, and their agreement."""
     by_people = bool((jury.truth != NONE).any())
     truth = jury.truth if by_people else jury.decide()
     has_truth = truth != NONE
@@ -309,14 +309,14 @@ def make_jury_report(
     objective: str | None,
     draws: Draws,
 ) -> tuple[JuryVotes, dict[str, Any]]:
-    """The votes, and what they say: `members`, `worth`, `methods` (see `Method`).
+    """Make the report of the votes: `members`, `worth`, `methods` (see `Method`).
 
     Args:
         paths, labels, where, kind, votes: see `read_jury_votes`.
-        objective: how agreement is measured (see `threshold.fit_cuts`); None: quadratic for an
-            ordered scale of 3 labels or more, else kappa.
+        objective: how to measure agreement (see `threshold.fit_cuts`); None: quadratic for an
+            ordered scale of at least 3 labels, otherwise kappa.
 
-    Raises: InputError for files that do not fit, or an unknown objective.
+    Raises: InputError for files that do not fit together, or an unknown objective.
     """
     jury = read_jury_votes(paths, problems, labels=labels, where=where, kind=kind, votes=votes)
     k = len(jury.scale)
@@ -331,7 +331,7 @@ def make_jury_report(
         raise InputError(str(error)) from None
     n_labelled = int((jury.truth != NONE).sum())
     if labels is not None and not n_labelled:
-        raise InputError(f"{paths[0]} and {labels}: no item in common; do their ids agree?")
+        raise InputError(f"{paths[0]} and {labels}: no common item; do their ids agree?")
     try:
         compared = compare_methods(jury, objective, draws) if n_labelled else []
     except ValueError as error:
@@ -351,12 +351,12 @@ def make_jury_report(
 
 
 def write_combined(path: Path, jury: JuryVotes, method: str) -> None:
-    """Write a label file of what the votes become; an item that they do not decide has none.
+    """Write a label file with the combined votes; an undecided item has no label.
 
     Args:
-        method: of `METHODS`; DAWID_SKENE, of all items together; BY_TOPIC, of each topic by itself.
+        method: one of `METHODS`; DAWID_SKENE, for all items together; BY_TOPIC, for each topic.
 
-    Raises: InputError for another name, a file that is there, or too little to go by.
+    Raises: InputError for another name, a file that exists, or too few items.
     """
     if path.exists():
         raise InputError(f"{path}: is there already; name another file")
@@ -365,7 +365,7 @@ def write_combined(path: Path, jury: JuryVotes, method: str) -> None:
             f"--method {method}: wanted one of {', '.join((*METHODS, DAWID_SKENE, BY_TOPIC))}"
         )
     if method in METHODS and method != "vote" and not jury.is_ordered:
-        raise InputError(f"--method {method}: the labels have no order, wanted vote")
+        raise InputError(f"--method {method}: the labels have no order; use vote")
     if method in METHODS:
         chances = None
         codes = jury.decide(method)

@@ -1,4 +1,4 @@
-"""Lists that people made, each with what a judge makes its own from."""
+"""Human lists, each with the inputs from which a judge makes its own list."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MIN_TOPICS = 3  # one to train on, one to choose on, one to test on
 
 @dataclass(frozen=True)
 class ListExample:
-    """A list that people made.
+    """A human list.
 
     Attributes:
-        ids: of what it was made for: `topic_id`, of claims also `run_id`.
+        ids: `topic_id`, and for claims also `run_id`.
         made_from: the inputs of the judge, by `ListMaker.made_from`.
-        wanted: its texts. spans: of a text, where they are known, the words that state it.
+        wanted: its texts. spans: of a text, if known, the words that state it.
     """
 
     ids: dict[str, str]
@@ -44,19 +44,19 @@ class ListExample:
 
     @property
     def question(self) -> str:
-        """What the list is about, where the judge is given it; else ""."""
+        """The question of the list, if the judge gets one; otherwise ""."""
         return str(self.made_from.get("question", ""))
 
 
 class ListExamples(NamedTuple):
-    """All lists of a file; `n_without_text` had nothing that a judge could make them from."""
+    """All lists of a file; `n_without_text` lists had no inputs for a judge."""
 
     items: tuple[ListExample, ...]
     n_without_text: int = 0
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Their topics, sorted."""
+        """The topics, sorted."""
         return tuple(sorted({item.topic_id for item in self.items}))
 
 
@@ -69,16 +69,16 @@ def read_list_examples(
     limit: int | None = None,
     seed: int = 0,
 ) -> ListExamples:
-    """The lists of a file, each with its inputs from `config.data`.
+    """Read the lists of a file, each with its inputs from `config.data`.
 
-    Nuggets are made from candidates (relevant ones, where there are qrels), questions from
+    Nuggets are made from candidates (only relevant ones if there are qrels), questions from
     reference reports, key points from documents, claims from answers. A list without items, or
     without inputs, is left out and reported.
 
     Args:
-        limit: at most so many lists, drawn at random.
+        limit: largest number of lists, drawn at random.
 
-    Raises: InputError for a file of another kind, inputs that no file of `data` has, and fewer
+    Raises: InputError for a file of another kind, inputs that are not in `data`, and fewer
         than 3 topics.
     """
     if (kind := file_kind(path)) != judge.kind:
@@ -87,7 +87,7 @@ def read_list_examples(
     read, needs = _READERS[judge.kind]
     if not getattr(config.data, needs):
         what = f"{judge.name} makes its lists from data.{needs}"
-        raise InputError(f"{path}: {what}; name them (--{needs})")
+        raise InputError(f"{path}: {what}; give them with --{needs}")
     examples_read, n_without = [], 0
     for example in read(path, config, problems):
         name = " ".join(example.ids.values())
@@ -99,7 +99,7 @@ def read_list_examples(
             if name_of_input != "question"
         ):
             n_without += 1
-            what = f"the list of {name} has nothing that it could be made from in data.{needs}"
+            what = f"the list of {name} has no input in data.{needs}"
             problems.skip(path, 1, "no_text", what)
         else:
             examples_read.append(example)
@@ -109,8 +109,8 @@ def read_list_examples(
         examples_read = [examples_read[i] for i in sorted(order)]
     examples = ListExamples(tuple(examples_read), n_without)
     if (n := len(examples.topics)) < MIN_TOPICS:
-        left = f" ({n_without} lists have no text to be made from)" if n_without else ""
-        what = f"lists of {n} topics{left}, wanted {MIN_TOPICS} or more"
+        left = f" ({n_without} lists have no input)" if n_without else ""
+        what = f"lists of {n} topics{left}, wanted at least {MIN_TOPICS}"
         raise InputError(f"{path}: {what}: to train on, to choose on, to test on")
     return examples
 
@@ -166,7 +166,7 @@ def _claims(path: Path, config: Config, problems: Problems) -> Iterator[ListExam
 
 
 _Reader = Callable[[Path, Config, Problems], Iterator[ListExample]]
-_READERS: dict[ListKind, tuple[_Reader, str]] = {  # and the setting under `data` that it needs
+_READERS: dict[ListKind, tuple[_Reader, str]] = {  # and its setting under `data`
     "nuggets": (_nuggets, "candidates"),
     "questions": (_questions, "reference"),
     "key_points": (_key_points, "documents"),
@@ -175,7 +175,7 @@ _READERS: dict[ListKind, tuple[_Reader, str]] = {  # and the setting under `data
 
 
 def _collection(config: Config, problems: Problems, **lists: Path) -> Collection:
-    """Topics and texts, with the lists in the place of those that a run would be given."""
+    """Topics and texts, with the lists in place of a run's own."""
     others = {"nuggets": None, "keypoints": None, "runs": (), "retrieval": (), "ratings": ()}
     collection = load_collection(config.data.model_copy(update=others | lists))
     problems.rows += collection.problems.rows

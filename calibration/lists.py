@@ -37,9 +37,9 @@ LEXICAL = "lexical"
 
 
 class Match(NamedTuple):
-    """For each item whether the other list states it; None: not judged.
+    """For each item, whether the other list states it; None: not judged.
 
-    `unjudged`: how many, by reason; `n_calls`: how often a judge was asked.
+    `unjudged`: number by reason; `n_calls`: calls of a judge.
     """
 
     made: tuple[bool | None, ...]
@@ -50,20 +50,20 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One item compared with the other list, as a judge of items is asked about it."""
+    """One item and the other list, in the form of an item for a judge."""
 
     ids: Mapping[str, str]
     inputs: Mapping[str, str]
 
 
 class Matcher:
-    """Says what of two lists is stated in the other.
+    """Decides which items of each list the other list states.
 
     Args:
-        judge: who says it: a judge of items that looks for one text in another, which is the
-            other list as a text, a line for each item. Its best label means stated. None: the
+        judge: a judge of items that looks for one text in another; the other list becomes one
+            text, a line for each item. Its best label means stated. None: the
             lexical rule of the entailment judge, item by item: an item is stated if some item of
-            the other list holds enough of its words.
+            the other list has enough of its words.
 
     Raises: InputError for a judge that does not look for one text in another.
     """
@@ -75,27 +75,27 @@ class Matcher:
         sought = [name for name in judge.inputs if name not in (judge.source, "question")]
         if judge.source is None or len(sought) != 1:
             what = f"the {judge.name} judge does not look for one text in another"
-            raise InputError(f"--match {judge.name}: {what}; take lexical or entailment")
+            raise InputError(f"--match {judge.name}: {what}; use lexical or entailment")
         self._sought = sought[0]
         labels = judge.correction.labels if judge.correction is not None else None
         self._best = (labels or judge.scale)[-1]
 
     def check(self, example: ListExample) -> None:
-        """Raise InputError if the judge is asked with a question, and the list has none."""
+        """Raise InputError if the judge needs a question, but the list has none."""
         if self._judge is not None and "question" in self._judge.inputs and not example.question:
-            what = "is asked with a question, which these lists do not have; take entailment"
+            what = "needs a question, which these lists do not have; use entailment"
             raise InputError(f"--match {self._judge.name}: it {what}")
 
     @property
     def name(self) -> str:
-        """For people: what matches."""
+        """The name of the matching judge, for people."""
         judge = self._judge
         return LEXICAL if judge is None else f"{judge.name} by {judge.model_name or 'DSPy'}"
 
     async def match(self, example: ListExample, made: Sequence[str], concurrency: int = 8) -> Match:
-        """Compare a made list with the wanted one, both ways.
+        """Compare a list with the human list, in both directions.
 
-        Raises: EndpointUnusable when no request can succeed.
+        Raises: EndpointUnusable if no request can succeed.
         """
         sides = ((made, example.wanted), (example.wanted, made))
         if self._judge is None:
@@ -133,18 +133,18 @@ def _is_stated(text: str, other: Sequence[str]) -> bool:
     return any(measure_stated(text, item) >= STATED for item in other)
 
 
-MAX_NAMED = 10  # items of a list in a feedback
+MAX_NAMED = 10  # items of a list in feedback
 
 
 @dataclass(frozen=True)
 class ListTask(Task):
-    """One list to be made."""
+    """One list to make."""
 
     wanted: ListExample
 
 
 def make_list_tasks(judge: ListMaker, examples: Sequence[ListExample]) -> list[ListTask]:
-    """The lists as an optimiser takes them: each as one call whose reply is people's list."""
+    """The lists in the form of an optimiser: each is one call whose reply is the human list."""
     tasks = []
     for example in examples:
         fields = judge.example(example.made_from, example.wanted, example.spans)
@@ -154,13 +154,13 @@ def make_list_tasks(judge: ListMaker, examples: Sequence[ListExample]) -> list[L
 
 
 class ListMarks(Marks):
-    """F1 of each made list. One that could not be made, or not be matched at all, has none.
+    """F1 of each list; None if it could not be made or matched at all.
 
-    A list may become a worked example if it is as good as those of the judge's own prompt are on
-    the mean.
+    A list may become a worked example if it is as good as the mean list of the judge's own
+    prompt.
 
     Args:
-        tasks: all that will be asked about.
+        tasks: all tasks of the search.
     """
 
     solved = if_perfect = 1.0
@@ -175,12 +175,12 @@ class ListMarks(Marks):
         self._least = 0.0
 
     def gains(self, task: Task, prediction: dspy.Prediction) -> Sequence[float | None]:
-        """See Marks: one. Raises: Stopped."""
+        """See Marks: one gain. Raises: Stopped."""
         scores = self._scores(task.inputs, prediction)
         return [scores.f1.value if scores is not None else None]
 
     def start(self, gain: float | None) -> None:
-        """See Marks: sets what a worked example must reach."""
+        """See Marks: sets the gain that a worked example must reach."""
         self._least = gain or 0.0
 
     def metric(
@@ -192,7 +192,7 @@ class ListMarks(Marks):
         return gain if trace is None else float(gain > 0 and gain >= self._least)
 
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
-        """See Marks: what the list lacks, and what it has that people did not want."""
+        """See Marks: the list's missing and unwanted items."""
         if "failure" in prediction:
             return f"No list was made ({prediction.failure})."
         inputs = _inputs(example)
@@ -246,12 +246,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tested:
-    """What became of the lists of some topics, in their order.
+    """The results for the lists of some topics, in order.
 
     Attributes:
-        made: the texts, None where no list was made. scores: None there too.
-        unjudged: lists that were not made, by reason; unmatched: items that were not matched.
-        n_calls: of the judge and of the one that matches.
+        made: the texts; None if no list was made. scores: None in the same cases.
+        unjudged: lists that failed, by reason; unmatched: items that were not matched.
+        n_calls: of the judge and of the matching judge.
     """
 
     made: list[tuple[str, ...] | None]
@@ -271,7 +271,7 @@ def make_list_report(
     after: Tested,
     matched_by: str,
 ) -> dict[str, Any]:
-    """Precision, recall and F1 before and after on the same lists, and their differences.
+    """Compute precision, recall and F1 before and after on the same lists, and their differences.
 
     Raises: InputError if no list was made and matched both before and after.
     """
@@ -286,7 +286,7 @@ def make_list_report(
     )
     if "f1" not in figures:
         raise InputError("no list of the test topics was made and matched both before and after")
-    sides = [before] if after is before else [before, after]  # where the prompt stayed
+    sides = [before] if after is before else [before, after]  # if the prompt did not change
     unjudged = sum((side.unjudged for side in sides), Counter[str]())
     unmatched = sum((side.unmatched for side in sides), Counter[str]())
     about = {
@@ -306,13 +306,13 @@ def make_list_report(
 def compare_lists(
     before: Sequence[ListScores], after: Sequence[ListScores], topics: Sequence[str], draws: Draws
 ) -> dict[str, dict[str, Any]]:
-    """Means over lists, with intervals over drawn topics; differences leave out topic by topic.
+    """Compute means over lists, with intervals over drawn topics; differences by jackknife.
 
     Args:
-        before, after: of the same n lists. topics: n topic ids.
+        before, after: scores of the same n lists. topics: n topic ids.
 
     Returns: precision, recall and f1, ready for JSON, each over the `n` lists that have it on both
-        sides: precision is undefined where nothing was made. A measure that none has is left out.
+        sides: precision is undefined for an empty list. A measure without any value is left out.
     """
     figures = {}
     for name in LIST_MEASURES:
@@ -337,7 +337,7 @@ def compare_means(values: Floats, topics: Sequence[str], draws: Draws) -> Figure
     """The means of (n, 2) values, before and after, and their difference."""
     sample = resampling(topics, **draws)
     ones = np.ones(len(values))
-    drawn = sample.sums(values) / sample.sums(ones)[:, None]  # each topic has a list at least
+    drawn = sample.sums(values) / sample.sums(ones)[:, None]  # each topic has at least one list
     by_topic = np.zeros((sample.n_topics, 2))
     np.add.at(by_topic, sample.topic_of, values)
     n_by_topic = np.bincount(sample.topic_of, minlength=sample.n_topics)
@@ -350,11 +350,11 @@ def compare_means(values: Floats, topics: Sequence[str], draws: Draws) -> Figure
     return Figure(old, new, gap)
 
 
-MAX_IN_FLIGHT = 8  # lists that are made at once; each may take several calls at a time
+MAX_IN_FLIGHT = 8  # lists that are made in parallel; each may take several calls at a time
 
 
 class ListTarget(Target):
-    """A judge that makes lists, and lists that people made; `matcher` says what two lists share."""
+    """A judge that makes lists, and human lists; `matcher` compares two lists."""
 
     def __init__(
         self, judge: ListMaker, examples: ListExamples, settings: Settings, matcher: Matcher
@@ -378,15 +378,15 @@ class ListTarget(Target):
         return [split]
 
     def measure(self, judge: ListMaker, items: Sequence[ListExample]) -> Tested:
-        """See Target: make each list and compare it with people's."""
+        """See Target: make each list and compare it with the human list."""
         return run_sync(_make_and_match(judge, items, self.settings, self.matcher))
 
     def count(self, items: Sequence[ListExample]) -> int:
-        """See Target: lists."""
+        """See Target: number of lists."""
         return len(items)
 
     def n_calls(self, measured: Tested, items: Sequence[ListExample]) -> int:
-        """See Target: as many as it took."""
+        """See Target: the number of calls that it took."""
         return measured.n_calls
 
     def search(

@@ -1,4 +1,4 @@
-"""What a fit found: figures before and after on test topics, the judge file, the prompt's diff."""
+"""The report of a fit: figures before and after on test topics, judge file, diff of the prompt."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SHARES = ("accuracy", "macro_f1")  # other figures are kappas
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of agreement; `before` and `difference` are None where nothing was before."""
+    """One figure of agreement; `before` and `difference` are None if there is no earlier judge."""
 
     before: Interval | None
     after: Interval
@@ -55,7 +55,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """better, worse, or unclear where the interval of the difference holds 0."""
+        """better, worse, or unclear if the interval of the difference includes 0."""
         gap = self.difference
         if gap is None or gap.low is None or gap.high is None:
             return "unclear"
@@ -72,15 +72,15 @@ def compare_agreement(
     is_ordered: bool = True,
     draws: Draws,
 ) -> dict[str, Figure]:
-    """Figures of the same items before and after, with intervals over drawn topics.
+    """Compute figures of the same items before and after, with intervals over drawn topics.
 
     Args:
-        truth, before, after: n labels of `scale` each; before None: nothing to compare with.
+        truth, before, after: n labels of `scale` each; before None: no earlier judge.
         topics: n topic ids. Figures have the interval of drawn topics; a difference, which is
-            tested, that of topics left out one by one, on both sides at once.
+            tested, has the interval of topics left out one by one, on both sides together.
 
-    Returns: kappa, linear and quadratic and best_vs_rest (of the best label; ordered scales of 3
-        labels or more), accuracy, macro_f1.
+    Returns: kappa, linear and quadratic and best_vs_rest (of the best label; for ordered scales of
+        at least 3 labels), accuracy, macro_f1.
     """
     sample = resampling(topics, **draws)
     new = _Counts(truth, after, scale, sample)
@@ -103,7 +103,7 @@ def compare_agreement(
 
 
 def as_row(figures: dict[str, Figure]) -> dict[str, Any]:
-    """The same, ready for JSON."""
+    """The figures, ready for JSON."""
     return {name: {**asdict(f), "verdict": f.verdict} for name, f in figures.items()}
 
 
@@ -146,7 +146,7 @@ class Tested(NamedTuple):
     items: list[Example]
     before: list[Verdict]
     after: list[Verdict]
-    without: list[Verdict]  # the method topic, had it had no labels of these topics
+    without: list[Verdict]  # of the method topic, without labels of these topics
 
 
 def make_report(
@@ -158,11 +158,11 @@ def make_report(
     unjudged: Counter[str],
     raw: Iterable[Verdict],
 ) -> dict[str, Any]:
-    """Figures before and after, their differences, and how they came about.
+    """Make the report: figures before and after, their differences, and their origin.
 
     Args:
-        unjudged: how many items were not judged, by reason.
-        raw: all verdicts of the judge itself, of which some may lack their probabilities.
+        unjudged: number of failed items, by reason.
+        raw: all verdicts of the judge itself; some may lack probabilities.
 
     Raises: InputError if no item was judged both before and after.
     """
@@ -215,11 +215,11 @@ def make_frame_report(
     figures: dict[str, Any],
     main: str,
 ) -> dict[str, Any]:
-    """What the report of any fit has.
+    """Make the part that the reports of all fits share.
 
     Args:
-        about: what this kind of fit says of its labels and of what is missing.
-        topics: of the tested items. figures: ready for JSON; main: the one of the verdict.
+        about: what this kind of fit reports about its labels and missing items.
+        topics: of the tested items. figures: ready for JSON; main: the figure of the verdict.
     """
     return {
         "judge": judge.name,
@@ -240,12 +240,12 @@ def make_frame_report(
 
 
 def count_reasons(name: str, reasons: Counter[str]) -> dict[str, Any]:
-    """How many are missing, in all and by reason."""
+    """Number of missing items, in total and by reason."""
     return {f"n_{name}": reasons.total(), name: dict(sorted(reasons.items()))}
 
 
 def _chances(tested: Tested, truth: Sequence[str], scale: Sequence[str]) -> dict[str, Any]:
-    """How good the probabilities are, before and after, where there are some."""
+    """Quality of the probabilities, before and after, if there are any."""
     quality: dict[str, Any] = {}
     codes = [list(scale).index(label) for label in truth]
     for name, verdicts in (("before", tested.before), ("after", tested.after)):
@@ -266,7 +266,7 @@ def _chances(tested: Tested, truth: Sequence[str], scale: Sequence[str]) -> dict
     return quality
 
 
-_REPORT_ONLY = ("probabilities", "lists")  # what is too long for a judge file
+_REPORT_ONLY = ("probabilities", "lists")  # too long for a judge file
 
 
 def make_judge_file(
@@ -276,7 +276,7 @@ def make_judge_file(
     words: Mapping[str, float] | None = None,
     correction: Correction | None = None,
 ) -> JudgeFile:
-    """What is left of a fit of this judge; without new prompts those that it has."""
+    """Make the judge file of a fit; without new prompts, it keeps the judge's prompts."""
     return JudgeFile(
         judge=judge.name,
         version=judge.version,
@@ -293,14 +293,14 @@ def make_judge_file(
 def describe_file(
     file: JudgeFile, report: Mapping[str, Any], judge: Judge, settings: Settings
 ) -> JudgeFile:
-    """The file with how it came about; curves and lists stay in the report, and so do the requests
-    sent, of which a search that goes on from the cache has fewer."""
+    """The file with its origin; curves, lists and the number of requests are only in the report,
+    because a search that continues from the cache sends fewer."""
     fitted = {name: value for name, value in report.items() if name not in _REPORT_ONLY}
     if "optimiser" in fitted:
         fitted["optimiser"] = {n: v for n, v in fitted["optimiser"].items() if n != "calls"}
     parts = ["train", "dev"]
     if settings.folds is not None or (settings.method == "topic" and settings.topic_labels):
-        parts.append("test")  # whose labels reached the file, though not the figures
+        parts.append("test")  # its labels are in the file, but not in the figures
     seen = {topic for split in report["topics"] for part in parts for topic in split[part]}
     fitted_on = tuple(sorted(judge.fitted_on | seen))
     return file.model_copy(update={"fitted": fitted, "fitted_on": fitted_on})
@@ -310,13 +310,13 @@ WIDTH = 100
 
 
 def diff_prompts(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
-    """The judge's prompts against those of a judge file; empty where they are the same.
+    """Compare the judge's prompts with those of a judge file; empty if they are equal.
 
-    Long lines are wrapped, and a worked example is written a field a line. What is the same in
-    every prompt of the judge, the fields and the shape of the reply, is left out.
+    Long lines are wrapped, and a worked example has one line per field. Parts that are the same in
+    every prompt of the judge, the fields and the form of the reply, are left out.
 
     Args:
-        prompts: by predictor; one that the judge does not have is a ValueError.
+        prompts: by predictor; an unknown predictor is a ValueError.
     """
     questions = judge.questions()
     parts: list[str] = []
@@ -326,7 +326,7 @@ def diff_prompts(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
         before = _lines(questions[name].signature.instructions, questions[name].demos)
         after = _lines(prompt.instructions, prompt.demos)
         where = f"{judge.name}.{name}"
-        names = f"{where} as it was", f"{where} as fitted"
+        names = f"{where} before", f"{where} fitted"
         parts += difflib.unified_diff(before, after, *names, lineterm="")
     return "".join(f"{line}\n" for line in parts)
 

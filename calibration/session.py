@@ -1,4 +1,4 @@
-"""`nuggetjudge.calibrate`: labels and a config in, a judge file and a report out."""
+"""`nuggetjudge.calibrate`: from labels and a config to a judge file and a report."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Fitting:
         return Calibration(file, report, calibration.diff)
 
     def plan(self, out: Path | None = None) -> list[Estimate]:
-        """What `fit` would ask, for `--dry-run`; asks nothing and writes nothing."""
+        """Estimate what `fit` would ask, for `--dry-run`; asks nothing and writes nothing."""
         check_out(out)
         often = 1.0  # how often what was asked for a search is asked
 
@@ -189,7 +189,7 @@ class Fitting:
     def _lists(self, judge_set: JudgeSet) -> ListTarget:
         """A judge that makes lists, people's lists, and who matches them."""
         if self.fields or self.where or self.scale:
-            raise InputError("--field, --where and --scale are about labels, and these are lists")
+            raise InputError("--field, --where and --scale apply to labels, but these are lists")
         maker, match = judge_set[self.judge], self.settings.match
         assert isinstance(maker, ListMaker)
         is_lexical = match == LEXICAL
@@ -214,7 +214,7 @@ class Fitting:
             raise InputError(f"judge {self.judge!r}: {what}{near}")
         fitted = judge_set.item_judge(self.judge)
         if isinstance(fitted, Verified):
-            what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"
+            what = "a fit is of the first labels: remove verify, fit, and verify the fitted judge"
             raise InputError(f"judges.{fitted.name}.verify: {what}")
         if fitted.model_name == "lexical" and not fitted.baselines:
             what = "without a `lexical:` section it needs a model (--model)"
@@ -282,7 +282,7 @@ def check_out(out: Path | None) -> None:
         return
     with writing(out):
         if out.exists() and (not out.is_file() or not _is_judge_file(out)):
-            raise InputError(f"{out}: is there and no judge file; name another --out")
+            raise InputError(f"{out}: exists and is not a judge file; choose another --out")
     check_writable(out)
 
 

@@ -73,7 +73,7 @@ def check_unseen(fitted_on: Iterable[str], splits: Iterable[Split]) -> None:
     if seen := sorted({topic for split in splits for topic in split.test}.intersection(fitted_on)):
         what = f"the judge's file was fitted to labels of {seen[0]}"
         more = f" and {len(seen) - 1} more topics" if len(seen) > 1 else ""
-        how = "take the split (seed) that it was fitted with, labels of other topics, or no state"
+        how = "use the split (seed) of its fit, labels of other topics, or no state"
         raise InputError(f"{what}{more}, which would be tested on; {how}")
 
 

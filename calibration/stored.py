@@ -1,4 +1,4 @@
-"""Labels of people and of the judges that a cascade would ask, from files, and what a call cost."""
+"""Human labels and stored labels of a cascade's judges, from files, and the cost of a call."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from .votes import NONE, Codes, JuryVotes, read_jury_votes
 
 @dataclass(frozen=True)
 class Stored:
-    """n items that people labelled, as codes on `scale`; -1: no label.
+    """n items with human labels, as codes on `scale`; -1: no label.
 
     Attributes:
-        judge: whose labels they are. members: of the first stage, () of a single judge.
-        method: what the members' votes become. names: of the first stage's judges, as given.
-        seen: (n,) what the first stage said; None: no label.
-        panel: (n,) the median of the members' votes, of labels without order the commonest.
+        judge: the judge's name. members: of the first stage, () for a single judge.
+        method: how the members' votes are combined. names: of the first stage's judges, as given.
+        seen: (n,) replies of the first stage; None: no label.
+        panel: (n,) the median of the members' votes; for labels without order, the commonest.
         votes: (n, m) by each of `names`.
         cheap, expensive, truth: (n,) labels of the first stage, of the
-            next (for people: their own), and of people. expensive_name: of the next.
+            next (for people: the human ones), and of people. expensive_name: of the next.
         has_texts: whether lexical scores and lengths are known.
-        models: by member, "" for a single judge, who answered, where that is known.
-        costs: dollars for an item of the first stage and of the next; None: not known.
-        n_off_scale: labels that are not on the scale, taken for none.
+        models: by member, "" for a single judge: the model that answered, if known.
+        costs: dollars per item of the first stage and of the next; None: unknown.
+        n_off_scale: labels that are not on the scale, which count as none.
     """
 
     judge: str
@@ -64,12 +64,12 @@ class Stored:
 
     @property
     def is_right(self) -> NDArray[np.bool_]:
-        """(n,) whether the first stage's label is as people's, on the same side of a cut."""
+        """(n,) whether the first stage's label equals the human one, or is on its side of a cut."""
         return self._right(self.cheap)
 
     @property
     def next_right(self) -> NDArray[np.bool_]:
-        """(n,) the same of the next one's label."""
+        """(n,) the same for the next stage's label."""
         return self._right(self.expensive)
 
     def _right(self, labels: Codes) -> NDArray[np.bool_]:
@@ -91,19 +91,19 @@ def read_stored(
     cut: str | None = None,
     judge: str | None = None,
 ) -> Stored:
-    """The labels of people with those of judges, of which the last is the expensive one.
+    """Read human labels with judges' labels, of which the last is the expensive judge's.
 
     Args:
-        results: folders or files of judgements, one of each judge, or one with the votes of
+        results: folders or files of judgements, one per judge, or one with the votes of
             several. The results of a jury are one stage, with its votes.
-        votes, members: the field of one file's rows that holds member -> label, and which of them
-            in which order; all by default.
-        to_people: uncertain items go to people, so that no result is of an expensive judge.
-        method: what several cheap judges' labels become.
-        cut: a label; labels differ only on two sides of it.
-        judge: a name or YAML file, where the kind of labels does not say it.
+        votes, members: the field of one file's rows that holds member -> label, and the members to
+            use, in order; all by default.
+        to_people: uncertain items go to people, so there is no expensive judge.
+        method: how several cheap judges' labels are combined.
+        cut: a label; only labels on different sides of it differ.
+        judge: a name or YAML file, if the kind of labels does not determine it.
 
-    Raises: InputError for results that do not fit, or no topics.
+    Raises: InputError for results that do not fit together, or no topics.
     """
     jury = read_jury_votes(
         results,
@@ -116,17 +116,17 @@ def read_stored(
     )
     of_people = read_labels(labels, Problems(), where)
     if jury.topics is None:
-        raise InputError(f"{labels}: its items have no topic_id, and cascades are fitted by topic")
+        raise InputError(f"{labels}: its items have no topic_id, which a fit of cascades needs")
     names = _choose(members, jury)
     indices = [jury.members.index(name) for name in names]
     cheap = indices if to_people else indices[:-1]
     if not cheap:
         raise InputError(
-            f"{results[0]}: wanted a cheap judge and an expensive one, got {names[0]} alone"
+            f"{results[0]}: wanted a cheap judge and an expensive one, got only {names[0]}"
         )
     jury = jury.at(jury.truth != NONE)
     if not len(jury.cells):
-        raise InputError(f"{labels}: no label of an item of {results[0]}; do their ids agree?")
+        raise InputError(f"{labels}: no label for an item of {results[0]}; do their ids agree?")
     scale = Scale(jury.scale, jury.is_ordered, _get_code(cut, jury))
     file = _read_file(jury, results, cheap, of_people.kind, votes, is_alone=len(jury.members) == 1)
     stage = _Stage.of(jury, cheap, file, method, len(results) == 1 and not members)
@@ -155,7 +155,7 @@ def read_stored(
 
 @dataclass(frozen=True)
 class _Stage:
-    """The first stage: its members' votes (n, m), none of a single judge, and its labels (n,)."""
+    """The first stage: its members' votes (n, m), none for a single judge, and its labels (n,)."""
 
     members: tuple[str, ...]
     votes: Codes
@@ -180,7 +180,7 @@ class _Stage:
             votes = np.array([[code.get(v or "", NONE) for v in row] for row in of], np.int64)
             return cls(names, votes.reshape(len(jury.cells), len(names)), labels, method)
         names = tuple(jury.members[j] for j in cheap)
-        if is_whole and jury.labels is not None:  # what the jury itself said
+        if is_whole and jury.labels is not None:  # the jury's own labels
             return cls(names, jury.votes[:, list(cheap)], jury.labels, jury.method)
         decided = "vote" if not jury.is_ordered else method
         labels = jury.decide(decided, cheap)
@@ -190,9 +190,9 @@ class _Stage:
 def _choose(members: Sequence[str], jury: JuryVotes) -> tuple[str, ...]:
     if unknown := [name for name in members if name not in jury.members]:
         there = ", ".join(jury.members)
-        raise InputError(f"--member {unknown[0]}: no such judge in the results; there is {there}")
+        raise InputError(f"--member {unknown[0]}: no such judge in the results, only {there}")
     if len(set(members)) < len(members):
-        raise InputError("--member: wanted each once")
+        raise InputError("--member: wanted each name once")
     return tuple(members) or jury.members
 
 
@@ -214,7 +214,7 @@ def _read_file(
     *,
     is_alone: bool,
 ) -> LabelFile | None:
-    """The judgements of a single cheap judge, with its scores; None where there are several."""
+    """The judgements of a single cheap judge, with its scores; None if there are several."""
     if len(cheap) > 1 or (len(results) == 1 and not is_alone):
         return None
     path = find_judged_file(results[cheap[0]], kind)
@@ -223,7 +223,7 @@ def _read_file(
 
 
 def _find_judge(name: str | None, kind: str, results: Sequence[Path]) -> ItemJudge | None:
-    """The lexical judge of such items; None where nothing says which judge it was."""
+    """The lexical judge of such items; None if the judge is unknown."""
     declared = find_kind(kind)
     name = name or (declared.judge if declared is not None else "")
     if not name:
@@ -291,7 +291,7 @@ def _read_seen(
 
 
 def _lexical(judge: ItemJudge, items: Sequence[Mapping[str, str]]) -> list[float | None] | None:
-    """The lexical judge's score of each item; None where it has no rule for such."""
+    """The lexical judge's score of each item; None if it has no rule for them."""
     from ..backends.loop import run_sync
 
     if judge.prompt(judge.predictor).baseline is None:
@@ -306,7 +306,7 @@ def _lexical(judge: ItemJudge, items: Sequence[Mapping[str, str]]) -> list[float
 def _models(
     results: Sequence[Path], stage: _Stage, jury: JuryVotes, cheap: Sequence[int]
 ) -> dict[str, str]:
-    """Who answered for each member, "" for a single judge, as far as manifests say it."""
+    """The model of each member, "" for a single judge, as far as manifests name it."""
     if len(results) < len(cheap) or (len(cheap) == 1 and stage.members):
         return {}
     names = {jury.members[j]: results[j] for j in cheap}
@@ -333,7 +333,7 @@ def _panel(stage: _Stage, jury: JuryVotes) -> Codes:
 def _costs(
     results: Sequence[Path], indices: Sequence[int], *, to_people: bool
 ) -> tuple[float | None, float | None]:
-    if len(results) < len(indices):  # one file with the votes of several
+    if len(results) < len(indices):  # one file with several judges' votes
         return None, None
     each = [dollars(results[j]) for j in indices]
     cheap = each if to_people else each[:-1]
@@ -342,10 +342,10 @@ def _costs(
 
 
 def dollars(path: Path) -> float | None:
-    """Dollars for a call, on average; None for a file, several judges, or an unknown price.
+    """Mean dollars per call; None for a file, several judges, or an unknown price.
 
-    None too of verified labels, since nothing tells which tokens were the verifier's. Replies that
-    came from the cache report no tokens: where none was paid for, nothing is known.
+    Also None for verified labels, whose tokens cannot be assigned to the verifier. Cached replies
+    report no tokens: if no reply was paid for, the cost is unknown.
     """
     if not path.is_dir():
         return None

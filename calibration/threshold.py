@@ -1,4 +1,4 @@
-"""Cut points on a score: where each label begins, so that a named objective is highest."""
+"""Cut-offs on a score: where each label begins, so that a chosen objective is highest."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ OBJECTIVES: dict[str, Objective] = {
     "macro_f1": macro_f1,
     "accuracy": accuracy,
 }
-ONE_VS_REST = "one_vs_rest:"  # and the label's code
-STARTS = 5000  # combinations of cuts looked at before the best is improved
-EQUAL = 1e-12  # values this near are on one plateau
-TIE = 1e-6  # weight of linear kappa where an objective leaves cuts open
+ONE_VS_REST = "one_vs_rest:"  # followed by the label's code
+STARTS = 5000  # combinations of cuts that are tried before the best is improved
+EQUAL = 1e-12  # values this close form a plateau
+TIE = 1e-6  # weight of linear kappa if an objective leaves cuts open
 
 
 def fit_cuts(
@@ -37,27 +37,27 @@ def fit_cuts(
     objective: str = "kappa",
     weights: Sequence[float] | Floats | None = None,
 ) -> tuple[tuple[float, ...], float | None]:
-    """The cuts on a score that agree best with labels: label = how many cuts the score reaches.
+    """Find the cuts on a score that agree best with labels: label = number of cuts reached.
 
     Args:
         scores: (n,) finite, of any unit: shares of words, grades, probabilities, log-probabilities.
-        labels: (n,) codes 0..k-1, the lowest first; they may have fewer levels than the scores,
-            as a yes/no that is cut from grades 0-5 does.
-        k: number of labels, 2 or more.
+        labels: (n,) codes 0..k-1, the lowest first; there may be fewer than score levels, for
+            example yes and no from grades 0-5.
+        k: number of labels, at least 2.
         objective: "kappa" (unweighted), "linear", "quadratic" (weighted kappa), "macro_f1",
             "accuracy", or "one_vs_rest:j", the kappa of label j against all others; the cuts
-            that this leaves open are those with the best linear kappa.
-        weights: (n,) >= 0, how much each item counts; None: 1.
+            that this leaves open have the best linear kappa.
+        weights: (n,) >= 0, weight of each item; None: 1.
 
     Returns: k-1 ascending cuts and the objective's value, None if undefined.
 
-    A cut stands in the middle between the two neighbouring scores, or, where several cuts are
-    equally good side by side (a plateau), in the middle of the widest such stretch, the lowest of
-    equally wide ones. A cut that all scores reach is the lowest score, one that none reaches is
-    just above the highest. One cut is found exactly; several by looking at 5,000 combinations and
-    improving the best one cut at a time, which is exact while all combinations fit into those.
+    A cut is in the middle between two neighbouring scores or, if neighbouring cuts are equally
+    good (a plateau), in the middle of the widest plateau, the lowest of equally wide ones. A cut
+    that all scores reach is the lowest score; a cut that no score reaches is just above the
+    highest. One cut is found exactly; several by trying 5,000 combinations and improving the best
+    one cut at a time, which is exact if there are no more combinations.
 
-    Raises: ValueError for lengths that differ, no items, a score that is not finite, a label that
+    Raises: ValueError for different lengths, no items, a score that is not finite, a label that
         is not a code or an unknown objective; it names the index.
 
     >>> fit_cuts([0.1, 0.2, 0.6, 0.9], [0, 0, 1, 1], 2)
@@ -76,10 +76,10 @@ def fit_cuts(
 def best_cuts(
     scores: Floats, mass: Floats, objective: str
 ) -> tuple[tuple[float, ...], float | None]:
-    """`fit_cuts` where an item may be spread over labels.
+    """Like `fit_cuts`, for items that may be spread over labels.
 
     Args:
-        scores: (n,) finite. mass: (n, k) >= 0, how much of each item each label has: a one for
+        scores: (n,) finite. mass: (n, k) >= 0, the part of each item with each label: 1 for
             a known label, probabilities for expected counts.
     """
     measure = get_objective(objective, mass.shape[1])
@@ -97,7 +97,7 @@ def best_cuts(
 
 
 def get_objective(name: str, k: int) -> Objective:
-    """The function of a confusion matrix. Raises: ValueError for an unknown name."""
+    """The objective as a function of a confusion matrix. Raises: ValueError for an unknown name."""
     if name in OBJECTIVES:
         return OBJECTIVES[name]
     code = name.removeprefix(ONE_VS_REST)
@@ -109,10 +109,10 @@ def get_objective(name: str, k: int) -> Objective:
 
 
 def check_codes(scores: ArrayLike, labels: ArrayLike, k: int) -> tuple[Floats, Codes]:
-    """Scores and labels as arrays. Raises: ValueError as `fit_cuts` says."""
+    """Return scores and labels as arrays. Raises: ValueError like `fit_cuts`."""
     x, codes = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if k < 2:
-        raise ValueError(f"wanted 2 or more labels, got {k}")
+        raise ValueError(f"wanted at least 2 labels, got {k}")
     if x.ndim != 1 or x.shape != codes.shape or not len(x):
         raise ValueError(f"wanted one label for each score, got {codes.shape} for {x.shape}")
     for i in np.flatnonzero(~np.isfinite(x)):
@@ -123,7 +123,7 @@ def check_codes(scores: ArrayLike, labels: ArrayLike, k: int) -> tuple[Floats, C
 
 
 class _Search:
-    """Cuts as positions 0..m among m different scores: how many of them lie below the cut."""
+    """Cuts as positions 0..m among m different scores: the number of scores below the cut."""
 
     def __init__(self, scores: Floats, counts: Floats, measure: Objective) -> None:
         self.scores, self.measure = scores, measure
@@ -134,7 +134,7 @@ class _Search:
         self.value_at = np.concatenate([scores[:1], between, [above]])
 
     def best(self) -> tuple[tuple[float, ...], Floats]:
-        """The best cuts, and the (k, k) counts that they give."""
+        """The best cuts, and their (k, k) counts."""
         positions = self._start()
         reached = -math.inf
         while True:
@@ -158,7 +158,7 @@ class _Search:
         return start
 
     def _move(self, positions: Codes, j: int) -> float:
-        """Put one cut where it is best between its neighbours; returns its value."""
+        """Move one cut to its best place between its neighbours; returns the value."""
         ends = np.concatenate([[0], positions, [len(self.below) - 1]])
         tried = np.arange(ends[j], ends[j + 2] + 1)
         moved = np.repeat(positions[None], len(tried), axis=0)
@@ -173,7 +173,7 @@ class _Search:
         return value
 
     def _confusion(self, positions: Codes) -> Floats:
-        """(..., k-1) positions -> (..., k, k) counts; rows the true label, columns the cut one."""
+        """(..., k-1) positions -> (..., k, k) counts; rows: true labels, columns: by cuts."""
         m = len(self.below) - 1
         ends = np.concatenate(
             [

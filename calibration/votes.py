@@ -1,4 +1,4 @@
-"""The labels that several judges gave the same items, from results of a jury or of each judge."""
+"""Labels of several judges for the same items, from results of a jury or of each judge."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from ..records.labels import cell_run_aliases, read_labels, with_run_names
 from ..records.reading.problems import InputError, Problems
 
 Codes = NDArray[np.int64]
-NONE = -1  # in place of the code of a label
+NONE = -1  # code of a missing label
 
 
 @dataclass(frozen=True)
 class JuryVotes:
-    """Votes (n items, m members) and labels of people (n,), as codes on `scale`; -1: none.
+    """Votes (n items, m members) and human labels (n,), as codes on `scale`; -1: none.
 
     Attributes:
         cells: the ids of each item. topics: of each, in the same order; None: items have none.
-        labels: what the jury itself said, where the votes are of one.
-        adjudicated: (n,) whether its adjudicator said so.
+        labels: the jury's own labels, if the votes are a jury's.
+        adjudicated: (n,) whether its adjudicator decided.
         method, ties: how the jury combines votes.
-        costs: by member the dollars that its calls took, None where the price is not known.
-        n_off_scale: votes that are not labels of the scale, counted as no vote.
+        costs: by member, the dollars of its calls; None: unknown price.
+        n_off_scale: votes that are not labels of the scale, which count as no vote.
     """
 
     members: tuple[str, ...]
@@ -59,7 +59,7 @@ class JuryVotes:
     n_off_scale: int = 0
 
     def at(self, where: NDArray[np.bool_]) -> JuryVotes:
-        """The items there."""
+        """The selected items."""
 
         def choose(column: Any) -> Any:
             if column is None or isinstance(column, np.ndarray):
@@ -72,7 +72,7 @@ class JuryVotes:
     def decide(
         self, method: JuryMethod | None = None, members: Sequence[int] | None = None
     ) -> Codes:
-        """(n,) the label that these members' votes give, all by default; -1 for none or a tie."""
+        """(n,) the label from these members' votes, by default all; -1 for no label or a tie."""
         which = list(range(len(self.members)) if members is None else members)
 
         @cache
@@ -87,7 +87,7 @@ class JuryVotes:
         return np.array([one(row) for row in rows], dtype=np.int64)
 
     def means(self, members: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """(n,) mean position of these members' votes on the scale, in [0, 1]; nan without any."""
+        """(n,) mean position of these members' votes on the scale, in [0, 1]; nan without votes."""
         votes = self.votes if members is None else self.votes[:, list(members)]
         there = votes != NONE
         sums = np.where(there, votes, 0).sum(1)
@@ -109,15 +109,15 @@ def read_jury_votes(
     votes: str = "votes",
     may_be_one: bool = False,
 ) -> JuryVotes:
-    """The votes of one results folder or file of a jury, or of several, one of each judge.
+    """Read the votes in one results folder or file of a jury, or in several, one per judge.
 
     Args:
-        labels: those of people; where: which rows of them count.
+        labels: the human labels; where: the rows to use.
         kind: of folders, see `list_judged_kinds`.
-        votes: of one file, the field of its rows that holds member -> label.
-        may_be_one: take results of a single judge, too.
+        votes: in one file, the field of its rows that holds member -> label.
+        may_be_one: also accept results of a single judge.
 
-    Raises: InputError for files without votes, or without an item in common.
+    Raises: InputError for files without votes, or without a common item.
     """
     if labels is not None and kind is None and any(path.is_dir() for path in paths):
         kind = read_labels(labels, Problems(), where).kind
@@ -163,7 +163,7 @@ def read_jury_votes(
 
 
 def _join(first: LabelFile, other: LabelFile, path: Path, problems: Problems) -> LabelFile:
-    """The other file with the first one's names of runs, where these differ by a team prefix."""
+    """The other file with the first file's run names, if these differ by a team prefix."""
     names = cell_run_aliases(first.cells, other.cells, other.key_names)
     if names:
         what = f"{len(names)} run names were matched without their team prefix"
@@ -174,7 +174,7 @@ def _join(first: LabelFile, other: LabelFile, path: Path, problems: Problems) ->
 def _read_votes(
     paths: Sequence[Path], files: Sequence[LabelFile], votes: str, *, may_be_one: bool
 ) -> dict[str, dict[Cell, str | None]]:
-    """By member the label of each cell; None where it was asked and gave none."""
+    """By member, the label of each cell; None if it was asked but gave none."""
     by_member: dict[str, dict[Cell, str | None]] = {}
     if len(files) == 1:
         for cell, cell_votes in files[0].votes.items():
@@ -183,8 +183,8 @@ def _read_votes(
         if len(by_member) > 1:
             return by_member
         if not may_be_one:
-            what = f"no row has {votes!r}, the labels of 2 or more members, as those of a jury do"
-            raise InputError(f"{paths[0]}: {what}; or name the results of each judge")
+            what = f"no row has {votes!r} with the labels of at least 2 members, like a jury's rows"
+            raise InputError(f"{paths[0]}: {what}; or give the results of each judge")
         by_member.clear()
     for path, file in zip(paths, files, strict=True):
         name = path.name if path.is_dir() else path.stem
@@ -192,7 +192,7 @@ def _read_votes(
         by_member[name] = dict(file.cells)
     common = set.intersection(*(set(cells) for cells in by_member.values()))
     if not common:
-        raise InputError(f"{', '.join(map(str, paths))}: no item that all of them labelled")
+        raise InputError(f"{', '.join(map(str, paths))}: no item with a label from all of them")
     return by_member
 
 
@@ -202,7 +202,7 @@ def _codes(cells: Sequence[Cell], file: LabelFile | None, code: Mapping[str, int
 
 
 def _as_run(made: JuryVotes, path: Path, file: LabelFile, code: Mapping[str, int]) -> JuryVotes:
-    """With what the jury of a results folder said, how it decides and what it took."""
+    """Add the jury's own labels, its method and its costs, from a results folder."""
     if not path.is_dir():
         return made
     manifest = read_manifest(path)
@@ -224,7 +224,7 @@ def _as_run(made: JuryVotes, path: Path, file: LabelFile, code: Mapping[str, int
 def _costs(
     path: Path, manifest: Mapping[str, Any], name: str, members: Sequence[str]
 ) -> dict[str, float | None]:
-    """By member the dollars that its replies took; None: the price is not known."""
+    """By member, the dollars of its replies; None if the price is unknown."""
     from ..backends.budget import compute_cost, get_price
 
     config = read_folder_config(path)

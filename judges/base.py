@@ -22,8 +22,8 @@ from .instruments.own_words import OwnWords
 if TYPE_CHECKING:
     from .fitted import FittedPrompt, JudgeFile
 
-_plainly = object.__getattribute__  # see Judge: so is DSPy's own of a predictor
-_ONE_CALL = (dspy.Predict, dspy.ChainOfThought)  # the modules that a compiled prompt stands for
+_plainly = object.__getattribute__  # without DSPy's checks, see Judge
+_ONE_CALL = (dspy.Predict, dspy.ChainOfThought)  # modules that a compiled prompt can replace
 
 
 class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
@@ -46,21 +46,19 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         truncated replies are unparseable, and errors of its set-up are raised unchanged.
     """
 
-    # DSPy's own looks at each access for a call of forward(), which costs more than the prompt.
+    # DSPy checks each attribute access for a call of forward(), which costs more than the prompt.
     __getattribute__ = object.__getattribute__
     __signature__ = SignatureOfJudge()
-    name: str = ""  # as in a config
-    scale: tuple[str, ...] = ()  # labels, worst to best, of a judge of items
+    name: str = ""  # the name in a config
+    scale: tuple[str, ...] = ()  # labels, worst to best, if it labels items
     version: str = "1"  # raised when a prompt, parser or default changes scores
-    baselines: Mapping[str, Baseline] = {}  # lexical baseline by the name of the predictor
-    scorers: Mapping[str, Scorer] = {}  # and how sure it is
-    sampling: Mapping[
-        str, float
-    ] = {}  # of its requests, unless the model's entry has a temperature
-    examples: Mapping[str, str | list[str]] = {}  # of fields, where `judge prompt` is given none
-    replicate: int = 0  # asks the same again, past the cache, for test-retest
-    fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
-    fitted_on: frozenset[str] = frozenset()  # and the topics whose labels or lists are in it
+    baselines: Mapping[str, Baseline] = {}  # lexical baseline of each predictor
+    scorers: Mapping[str, Scorer] = {}  # and its confidence
+    sampling: Mapping[str, float] = {}  # temperature, unless the model's entry sets one
+    examples: Mapping[str, str | list[str]] = {}  # example inputs for `judge prompt`
+    replicate: int = 0  # another number asks again, past the cache (test-retest)
+    fitted_prompts: Mapping[str, FittedPrompt] = {}  # from its judge file
+    fitted_on: frozenset[str] = frozenset()  # topics of its labels or lists
 
     def __init__(
         self, model: str | ModelConfig | None = None, *, backend: Backend | None = None
@@ -70,7 +68,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             config = model if isinstance(model, ModelConfig) else ModelConfig(model=model)
             backend = open_backend(config)
         if self.sampling and backend is not None:
-            chosen = backend.config.model_fields_set  # a user's temperature, also null, stays alone
+            chosen = backend.config.model_fields_set  # the user's temperature wins, even null
             if "temperature" not in chosen:
                 free = {name: n for name, n in self.sampling.items() if name not in chosen}
                 backend = backend.copy_with(**free)
@@ -79,9 +77,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         self._varied: dict[str, tuple[Backend, Backend]] = {}
 
     def question(self, name: str) -> dspy.Predict:
-        """Return the predictor of the question called `name`, also of a dspy.ChainOfThought.
+        """Return the predictor of the question called `name`, also inside a dspy.ChainOfThought.
 
-        Raises: TypeError for a module that has several predictors, or none.
+        Raises: TypeError for a module with several predictors, or none.
         """
         module = getattr(self, name)
         if isinstance(module, dspy.Predict):
@@ -98,9 +96,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return {n: self.question(n) for n in dict.fromkeys(n.partition(".")[0] for n in names)}
 
     def prompt(self, name: str) -> Prompt:
-        """Return the prompt of the question called `name`, compiled again if it was changed.
+        """Return the prompt of the question called `name`; a changed question is compiled again.
 
-        Raises: ValueError for an example that does not fit.
+        Raises: ValueError for a worked example that does not fit the question.
         """
         predict = self.question(name)
         cached = self._prompts.get(name)
@@ -133,9 +131,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         """Write instructions, demonstrations and fit, for `judges.NAME.state` and DSPy's `load`.
 
         Args:
-            path: a .json file; it never holds a key.
+            path: a .json file; keys are never written to it.
 
-        Raises: ValueError for another ending; InputError where it cannot be written.
+        Raises: ValueError for another file ending; InputError if the file cannot be written.
         """
         if (file := Path(path)).suffix != ".json":
             raise ValueError(f"{file}: wanted a file that ends with .json")
@@ -144,7 +142,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             self.save(str(file))
 
     def vary_backend(self, **settings: Any) -> Backend:
-        """Return the backend with other settings, opened once. Raises: TypeError without one."""
+        """Return the backend with other settings, opened once. Raises: TypeError if it has none."""
         if self.backend is None:
             raise TypeError(f"{type(self).__name__} has no model of its own")
         key = repr(settings)
@@ -154,9 +152,10 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return opened[1]
 
     def set_lm(self, lm: dspy.BaseLM | None) -> None:
-        """Ask this LM from now on, instead of the model that the judge was made with.
+        """Ask this LM from now on, instead of the judge's own model.
 
-        An LM from `get_lm` answers as before. None: the LM of the caller's DSPy settings.
+        An LM from `get_lm` gives the same answers as before. None: the LM of the caller's DSPy
+        settings.
         """
         if isinstance(lm, BackendLM):
             self.backend, self.replicate, lm = lm.backend, lm.replicate, None
@@ -171,20 +170,20 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return super().get_lm()
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """Return the longest reply that a model may give, made from that of the lexical judge.
+        """Return the longest reply that a model may give, built from the lexical judge's reply.
 
         A dry run continues from it, so that it does not count too few calls.
         """
         return reply
 
     def forward(self, *pair: Any, **inputs: Any) -> Any:
-        """See the class; `judge(...)` calls this. With example and prediction: see `metric`."""
+        """See the class: `judge(...)` calls this. With example and prediction, see `metric`."""
         if pair:
             return self.metric()(*pair, **inputs)
         return run_sync(self._call_decide(inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """See the class; `await judge.acall(...)` calls this."""
+        """See the class: `await judge.acall(...)` calls this."""
         return await run_async(self._call_decide(inputs))
 
     def metric(self, **fields: Any) -> Any:
@@ -192,7 +191,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         raise TypeError(f"{type(self).__name__} gives no labels; call it with inputs by name")
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
-        """Judge, on the event loop of the judges; each judge defines it."""
+        """Judge, on the judges' event loop; each judge defines it."""
         raise TypeError(f"{type(self).__name__} must define decide()")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -207,8 +206,8 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
     def copy_with_fit(self, state: JudgeFile) -> Self:
         """Return a copy of this judge with the prompts of a judge file.
 
-        Raises: ValueError if the file is of another judge, version or scale, or has a question or
-            labels that this judge does not have.
+        Raises: ValueError if the file belongs to another judge, version or scale, or has a question
+            or labels that this judge does not have.
         """
         state.check(self.name, self.version, self.scale, self.model_name)
         self.check_takes(state.prompts)
@@ -263,7 +262,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return f"{type(self).__name__}({shown})"
 
     def _list_shown_fields(self) -> dict[str, Any]:
-        """What tells this judge from others, by name."""
+        """The settings that distinguish this judge from others, by name."""
         own = self.backend.config if self.backend is not None else super().get_lm()
         options = {name: getattr(self, name, None) for name in ("window", "limit", "version")}
         fields = {"model": getattr(own, "model", None), **options}
@@ -272,7 +271,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return {n: value for n, value in fields.items() if value is not None or n == "model"}
 
     async def _call_decide(self, inputs: dict[str, Any]) -> dspy.Prediction:
-        """What `decide` says; with the reasoning of a dspy.ChainOfThought as `rationale`."""
+        """Call `decide`; add the reasoning of a dspy.ChainOfThought as `rationale`."""
         reasons: list[str | None] = []
         token = REASONS.set(reasons)
         try:
@@ -291,7 +290,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         if self.backend is None:
             lm = lm or self.question(name).lm or dspy.settings.lm
             if lm is None:
-                raise ValueError(f"name a model: {type(self).__name__}(model=...)")
+                raise ValueError(f"choose a model: {type(self).__name__}(model=...)")
             options = {"lm": lm} if isinstance(module, _ONE_CALL) else {}
             if name in self.instruments:
                 reply = await self.ask_worded(prompt, inputs, lm)
@@ -302,7 +301,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             reply = await ask_recorded(predict, prompt, inputs, self.backend, self.replicate)
         else:
             lm = BackendLM(self.backend, self.replicate)
-            module = module.deepcopy()  # an LM set for a whole program is not meant for judges
+            module = module.deepcopy()  # an LM for a whole program does not apply to judges
             module.set_lm(lm)
             reply = await ask_lm(module, prompt, inputs, lm)
         if reasons is not None and (reason := reply.values.get("reasoning")) is not None:
@@ -311,7 +310,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
 
 
 def _without_keys(module: dspy.Module) -> dspy.Module:
-    """The module, its LMs without the key that DSPy keeps among their options."""
+    """The module, with LMs without the key that DSPy keeps in their options."""
     if all(predict.lm is None for predict in module.predictors()):
         return module
     changed = module.deepcopy()

@@ -33,7 +33,7 @@ from .lexical.overlap import weigh_overlap
 from .table import item_judges, judge_names
 
 ITEMS = "items"  # the section of a config, and the name of items without a run
-# Fields that stand beside the inputs in files of items and labels, and the ids.
+# Other fields in files of items and labels, and the ids.
 _FIELDS = {
     *("label", "annotator", "rationale", "raw", "score", "probabilities", "probability"),
     "outside_probability",
@@ -55,11 +55,11 @@ Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 def _with_gains(value: Any) -> Any:
-    """A list of labels as a map to no gains."""
+    """Turn a list of labels into a map without gains."""
     if not isinstance(value, list):
         return value
     if len(value) != len(set(map(str, value))):
-        raise ValueError("a label stands there twice")
+        raise ValueError("a label occurs twice")
     return dict.fromkeys(value)
 
 
@@ -79,7 +79,7 @@ Labels = Annotated[
 
 
 class LexicalRule(Row):
-    """How the judge answers without a model: by the overlap of one input with another."""
+    """How the judge labels without a model: by the overlap of one input with another."""
 
     look_for: str = Field(description="the input whose words are looked for")
     source: str = Field(alias="in", description="the input in which they are looked for")
@@ -87,32 +87,32 @@ class LexicalRule(Row):
 
 
 class EvidenceRule(Row):
-    """What the judge quotes if it is asked for evidence (`judges.item.evidence`)."""
+    """The quotes of the judge, if it is asked for evidence (`judges.item.evidence`)."""
 
     of: tuple[Word, ...] | None = Field(
         default=None,
         min_length=1,
-        description="inputs that it quotes; else that of lexical.in, or all",
+        description="inputs that it quotes; default: the one of lexical.in, or all",
     )
     needed_for: tuple[Word, ...] | None = Field(
-        default=None, description="labels that need a quote; else those with a gain above 0"
+        default=None, description="labels that need a quote; default: labels with a gain above 0"
     )
 
 
 class CustomJudgeDefinition(Row):
-    """The content of the YAML file of a judge: only data.
+    """The content of a judge's YAML file: data only.
 
     `labels` are ordered from worst to best. A map gives each a gain in [0, 1]. In a list, ordered
     labels have gains in equal steps, and labels without an order have none.
     """
 
-    name: Word = Field(description="lower-case word, as it stands in judge files")
+    name: Word = Field(description="lower-case word, used in judge files")
     question: Text = Field(description="instructions for the model, with the labels' meanings")
     inputs: dict[Word, Line] = Field(min_length=1, description="field of an item -> what it holds")
     labels: Labels = Field(description="worst to best: label -> gain, or a list")
     ordered: StrictBool = Field(default=True, description="false: labels are names, not steps")
     measure: Word | None = Field(
-        default=None, description="what the mean gain is called; else mean_gain"
+        default=None, description="name of the mean gain; default: mean_gain"
     )
     lexical: LexicalRule | None = None
     evidence: EvidenceRule | None = None
@@ -121,7 +121,7 @@ class CustomJudgeDefinition(Row):
     @classmethod
     def _is_new(cls, name: str) -> str:
         if name in judge_names() or name == ITEMS:
-            raise ValueError("the name of a built-in judge")
+            raise ValueError("a built-in judge has this name")
         return name
 
     @field_validator("inputs")
@@ -130,17 +130,17 @@ class CustomJudgeDefinition(Row):
         ids = {name for names in key_fields().values() for name in names}
         for name in inputs:
             if name in _FIELDS or name in ids or keyword.iskeyword(name):
-                raise ValueError(f"the name {name!r} is taken for something else in files of items")
+                raise ValueError(f"the name {name!r} has another meaning in files of items")
             is_an_option = name in ("config", "demos", "lm", "signature", "new_signature")
             if is_an_option or hasattr(dspy.Signature, name) or hasattr(dspy.Prediction, name):
-                raise ValueError(f"the name {name!r} is one of DSPy's own")
+                raise ValueError(f"DSPy uses the name {name!r}")
         return inputs
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         gains = [gain for gain in self.labels.values() if gain is not None]
         if gains and len(gains) < len(self.labels):
-            raise ValueError("labels: wanted a gain for each label, or for none")
+            raise ValueError("labels: wanted a gain for every label, or for none")
         if self.ordered and gains and (sorted(gains) != gains or gains[0] == gains[-1]):
             raise ValueError("labels: wanted gains that ascend from the worst label to the best")
         if self.measure is not None and not self.gains:
@@ -148,7 +148,7 @@ class CustomJudgeDefinition(Row):
         for name in (*self.labels, *([self.measure] if self.measure else [])):
             if name == "length" or name.startswith(SHARE) or name.endswith(("_all", "_expected")):
                 at = "measure" if name == self.measure else f"labels.{name}"
-                raise ValueError(f"{at}: {name!r} is kept for measures that are made of others")
+                raise ValueError(f"{at}: {name!r} is reserved for measures of several values")
         if self.lexical is not None:
             self._check_lexical(self.lexical)
         if self.evidence is not None:
@@ -158,23 +158,23 @@ class CustomJudgeDefinition(Row):
     def _check_evidence(self, rule: EvidenceRule) -> None:
         for name in rule.of or ():
             if name not in self.inputs:
-                raise ValueError(f"evidence.of: no input {name!r}; there is {_all(self.inputs)}")
+                raise ValueError(f"evidence.of: no input {name!r}; it has {_all(self.inputs)}")
         for name in rule.needed_for or ():
             if name not in self.labels:
-                what = f"no label {name!r}; there is {_all(self.labels)}"
+                what = f"no label {name!r}; it has {_all(self.labels)}"
                 raise ValueError(f"evidence.needed_for: {what}")
 
     def _check_lexical(self, rule: LexicalRule) -> None:
         for at, name in (("look_for", rule.look_for), ("in", rule.source)):
             if name not in self.inputs:
-                raise ValueError(f"lexical.{at}: no input {name!r}; there is {_all(self.inputs)}")
+                raise ValueError(f"lexical.{at}: no input {name!r}; it has {_all(self.inputs)}")
         if not self.ordered:
-            raise ValueError("lexical: overlap puts labels in an order, and these have none")
+            raise ValueError("lexical: overlap needs labels with an order")
         if len(rule.cuts) != len(self.labels) - 1:
             n = len(self.labels) - 1
             raise ValueError(f"lexical.cuts: {len(rule.cuts)} for {n + 1} labels, wanted {n}")
         if any(high < low for low, high in pairwise(rule.cuts)):
-            raise ValueError(f"lexical.cuts: {list(rule.cuts)}, wanted ascending ones")
+            raise ValueError(f"lexical.cuts: {list(rule.cuts)}, wanted ascending numbers")
 
     @property
     def scale(self) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ class CustomJudgeDefinition(Row):
 
     @property
     def groundless(self) -> frozenset[str] | None:
-        """Labels that need no quote; None: those without a gain."""
+        """Labels that need no quote; None: the labels without a gain."""
         if self.evidence is None or self.evidence.needed_for is None:
             return None
         return frozenset(self.labels) - frozenset(self.evidence.needed_for)
@@ -220,7 +220,7 @@ class CustomJudge(ItemJudge):
         definition: the definition, or its YAML file.
         model, backend: as for `Judge`.
 
-    `key` has the ids of the items; the judge gets them from its caller.
+    `key` holds the ids of the items, which the caller sets.
     """
 
     kind = "other"
@@ -278,7 +278,7 @@ def read_custom_judge(path: Path) -> CustomJudgeDefinition:
 
 def _signature(definition: CustomJudgeDefinition) -> type[dspy.Signature]:
     members = {f"LABEL_{i}": name for i, name in enumerate(definition.scale)}
-    new: Any = Label  # made as any enum is
+    new: Any = Label  # created like any enum
     labels = new("Label", members)
     fields = {
         name: (str, dspy.InputField(desc=desc)) for name, desc in definition.inputs.items()

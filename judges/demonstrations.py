@@ -1,4 +1,4 @@
-"""Worked examples of your own: a JSONL file of inputs of a judge with the right replies."""
+"""Worked examples of your own: a JSONL file with inputs of a judge and the right replies."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .base import Judge
 from .explaining import quote_field
 from .in_dspy import check_type
 
-ASKS = "predictor"  # names the question of a judge that asks several
+ASKS = "predictor"  # names the question, if the judge has several
 J = TypeVar("J", bound=Judge)
 
 
 def with_demonstrations(judge: J, path: Path) -> J:
-    """A copy of the judge that shows the examples of a file before each of its questions.
+    """Return a copy of the judge that shows the examples of a file before each of its questions.
 
-    A line has the inputs and the reply of one question, by the names of its fields; of a judge
-    that asks several with the same fields, `predictor` says which. They take the place of examples
-    that the judge has by itself, and are part of its prompts' hashes. A judge that says why takes
+    A line has the inputs and the reply of one question, by the names of its fields. If a judge
+    has several questions with the same fields, `predictor` selects one. The examples replace the
+    judge's built-in examples and are part of its prompt hashes. A judge that explains accepts
     examples with and without reasons and quotes.
 
     Raises: InputError with every line that is not an example of this judge, and for an empty file.
@@ -43,7 +43,7 @@ def with_demonstrations(judge: J, path: Path) -> J:
             examples_by_name.setdefault(name, []).append(example)
     problems.raise_errors()
     if not examples_by_name:
-        raise InputError(f"{path}:1: no example in it, wanted one a line")
+        raise InputError(f"{path}:1: no examples, wanted one per line")
     for name, examples in examples_by_name.items():
         predictors[name].demos = examples
     return changed
@@ -56,10 +56,10 @@ def _predictor(
     predictors: Mapping[str, dspy.Predict],
     optional: frozenset[str],
 ) -> str | None:
-    """Which question the row is an example of; None and a problem if none or several.
+    """Find the question of an example; None and a problem if no question, or several, fit.
 
     Args:
-        optional: fields of the reply that an example may lack.
+        optional: fields of the reply that an example may omit.
     """
     if named is not None and named not in [*predictors]:
         line.error("predictor", f"no question {named!r}, wanted one of {', '.join(predictors)}")
@@ -78,13 +78,13 @@ def _predictor(
     fits = [name for name, what in wrong.items() if not what]
     if len(fits) == 1:
         return fits[0]
-    several = f"it may be an example of {' or '.join(fits)}; say which under {ASKS!r}"
+    several = f"it fits {' and '.join(fits)}; choose one with {ASKS!r}"
     line.error("example", several if fits else next(iter(wrong.values())))
     return None
 
 
 def _check(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Inputs and reply as the question has them; None and a problem if one does not fit."""
+    """Inputs and reply of an example by the fields of the question; None and a problem if wrong."""
     signature = judge.question(name).signature
     inputs = {field: row[field] for field in signature.input_fields if field in row}
     outputs = signature.output_fields
@@ -96,14 +96,14 @@ def _check(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dict[
             check_type(f"field {field!r}", kind, value, strict=True)
         return inputs | form.parse(json.dumps(reply), inputs)
     except JudgeOutputError as error:
-        line.error("example", f"its reply is none: {error.detail}")
+        line.error("example", f"its reply is invalid: {error.detail}")
     except ValueError as error:
         line.error("example", str(error))
     return None
 
 
 def _find_reasons(judge: Judge) -> frozenset[str]:
-    """The fields of a reply in which the judge says why because it was asked to."""
+    """The fields of a reply with reasons and quotes that were requested."""
     quotes = getattr(judge, "evidence", {}).items()
     reason = getattr(judge, "rationale", None)
     fields = [field for field, name in quotes if field == quote_field(name)]

@@ -19,11 +19,11 @@ from .lexical.grounds import find_quote, reason, spans
 from .verdicts import Verdict
 
 REASONING = "reasoning"  # the field of a reply that holds the reason
-MAX_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # of each label; of a text, its characters
+MAX_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # per label; characters of each
 
 
 def quote_field(name: str) -> str:
-    """Return the field of a reply that quotes this input."""
+    """Return the name of the reply's field that quotes this input."""
     return f"{name}_quotes"
 
 
@@ -41,7 +41,7 @@ def with_reason(signature: Any, output: str) -> Any:
 def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
     """Return the signature with a field of quotes from each of these inputs, before the others.
 
-    Raises: ValueError if an input has the name of such a field.
+    Raises: ValueError if an input already has the name of such a field.
     """
     quotes = Annotated[list[Annotated[str, MaxLen(QUOTE_CHARS)]], MaxLen(MAX_QUOTES)]
     each, kind = _shape(signature, output, quotes)
@@ -55,7 +55,7 @@ def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
 
 
 def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
-    """How a field speaks of the items of a call, and its type: as the field of the labels does."""
+    """The wording and the type of a field for the items of a call, like the field of the labels."""
     listed = get_key_source(signature.output_fields[output])
     if listed is None:
         return "", kind
@@ -64,12 +64,12 @@ def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
 
 def _prepend(signature: Any, name: str, desc: str, kind: Any) -> Any:
     if name in signature.fields:
-        raise ValueError(f"it has a field {name!r}, which its reply needs for something else")
+        raise ValueError(f"it has a field {name!r}, which its reply needs for its reasons")
     return with_first(signature, name, dspy.OutputField(desc=desc), kind)
 
 
 def look_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
-    """Look up the quotes in a field of a reply, each in the text that it quotes.
+    """Find the quotes of a reply's field, each in the text that it quotes.
 
     Args:
         value: a quote, a list of them, or None; blank ones and repetitions are dropped.
@@ -85,7 +85,7 @@ def look_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
 
 
 def by_rule(looked_for: Mapping[str, str], item: Mapping[str, str]) -> tuple[Evidence, ...]:
-    """Return the evidence of word overlap: where an input has most of the words looked for."""
+    """Return the evidence of word overlap: where an input has most of the wanted words."""
     return tuple(
         make_quote(name, item[name], *span)
         for name, needed in looked_for.items()
@@ -94,11 +94,11 @@ def by_rule(looked_for: Mapping[str, str], item: Mapping[str, str]) -> tuple[Evi
 
 
 def make_ungrounded(verdict: Verdict) -> Unjudged:
-    """Make the outcome of a label that needs a quote and has none from the judged text."""
+    """Make the outcome of a label that needs a quote but has none from the judged text."""
     wrong = [each.quote for each in verdict.evidence or () if not each.is_quoted]
-    why = f"not in the text: {wrong[0]!r:.80}" if wrong else "nothing is quoted"
+    why = f"not in the text: {wrong[0]!r:.80}" if wrong else "no quote"
     raw = json.dumps(verdict.as_row(), ensure_ascii=False)
-    return Unjudged(Reason.UNGROUNDED, f"{verdict.label} without evidence, {why}", raw)
+    return Unjudged(Reason.UNGROUNDED, f"{verdict.label} without evidence: {why}", raw)
 
 
 class ExplainingJudge(Judge):
@@ -106,7 +106,7 @@ class ExplainingJudge(Judge):
 
     Attributes:
         name: the name in a config, such as "support".
-        inputs: the texts by which one item is judged, named as in its label files.
+        inputs: the texts that decide one item, named as in its label files.
         source: the input in which the others are looked for; the lexical score weighs its words.
         listed: the input of which one call takes up to `window`; the items of a call share all
             others. None: one item a call.
@@ -115,13 +115,13 @@ class ExplainingJudge(Judge):
         gains: the gain of each label, in [0, 1].
         quotable: the inputs that can be quoted, the most decisive first, each with the input that
             is looked for in it ("": all others). {}: the judge cannot give reasons. None: `source`,
-            or all inputs if there is none.
-        groundless: labels that need no evidence; None: those without a gain.
+            or all inputs if there is no source.
+        groundless: labels that need no evidence; None: the labels without a gain.
         evidence: fields of the reply that quote, each with the input that it quotes; {}: none.
-        rationale: the field of the reply with a reason; None: none is asked for.
+        rationale: the field of the reply with a reason; None: the judge gives no reason.
         requires_evidence: whether a label that needs evidence fails without a quote.
-        quotes_by_rule, reasons_by_rule: whether word overlap gives the reasons: the model is
-            lexical.
+        quotes_by_rule, reasons_by_rule: whether word overlap gives the quotes and reasons, because
+            the model is lexical.
     """
 
     name: str
@@ -146,19 +146,19 @@ class ExplainingJudge(Judge):
         evidence: bool | Literal["required"] | None = None,
         reasoning: bool | None = None,
     ) -> Self:
-        """Return a copy of this judge that gives reasons, or does not; None: as this one.
+        """Return a copy of this judge with or without reasons; None leaves a setting unchanged.
 
         A model is asked for reasons before the label. The lexical judge shows the words that it
         matched.
 
         Args:
-            evidence: True: ask for the shortest parts of the judged texts that decide the label,
+            evidence: True: request the shortest parts of the judged texts that decide the label,
                 and look each up. "required": a label without a quote that is found fails, see
                 `needs_evidence`.
-            reasoning: ask for a short reason.
+            reasoning: request a short reason.
 
-        Raises: ValueError if the judge has nothing to quote, an input of such a name, or a prompt
-            file that does not ask for it; also for other values than these.
+        Raises: ValueError if the judge has nothing to quote, an input with such a name, or a prompt
+            file that does not request it; also for other values.
         """
         if not (evidence is None or isinstance(evidence, bool) or evidence == "required"):
             raise ValueError(f"evidence: wanted True, False or 'required', got {evidence!r}")
@@ -181,7 +181,7 @@ class ExplainingJudge(Judge):
                 f for f in (*changed.evidence, changed.rationale) if f and f not in output_names
             ]
             if lacking:
-                raise ValueError(f"the reply to its prompt file has no field {lacking[0]!r}")
+                raise ValueError(f"the reply of its prompt file has no field {lacking[0]!r}")
         return changed
 
     @property
@@ -198,7 +198,7 @@ class ExplainingJudge(Judge):
         return dict.fromkeys(self.inputs if self.source is None else (self.source,), "")
 
     def needs_evidence(self, label: str) -> bool:
-        """Whether this label must rest on something in the text."""
+        """Whether this label needs evidence in the text."""
         if self.groundless is not None:
             return label not in self.groundless
         return self.gains.get(label, 1.0) > 0
@@ -210,7 +210,7 @@ class ExplainingJudge(Judge):
         return "\n".join(item[other] for other in self.inputs if other != name)
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: what the lexical judge goes by, in the place of a model's reasons."""
+        """See Judge. The lexical judge's reasons take the place of a model's."""
         values = dict(reply.values)
         for field, name in self.evidence.items():
             if _is_empty(values.get(field), []):
@@ -222,9 +222,9 @@ class ExplainingJudge(Judge):
     def add_explanation(
         self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
     ) -> Verdict | Unjudged:
-        """Return the verdict on an item, with the reasons of the judge.
+        """Return the verdict on an item, with the judge's reasons.
 
-        It is Unjudged if it needs evidence and has none.
+        It is Unjudged if it needs evidence but has none.
         """
         needs_evidence = self.needs_evidence(verdict.label)
         if self.evidence:
@@ -263,14 +263,14 @@ class ExplainingJudge(Judge):
         return "" if name is None else reason(self.choose_sought_text(name, item), item[name])
 
     def _each(self, inputs: Mapping[str, Any], make: Callable[[Mapping[str, str]], Any]) -> Any:
-        """What is made of the item of a call, or of each of them by number."""
+        """Apply `make` to the item of a call, or to each of its items by number."""
         if self.listed is None:
             return make(inputs)
         listed = inputs[self.several].items()
         return {key: make({**inputs, self.listed: text}) for key, text in listed}
 
     def _ask_for_quotes(self, wanted: bool) -> None:
-        """Begin or cease to quote; to be called once for each."""
+        """Start or stop requesting quotes; call it once for each change."""
         predict = getattr(self, self.predictor)
         if not wanted:
             if self.evidence:
@@ -299,7 +299,7 @@ class ExplainingJudge(Judge):
 
     def _check_quotes(self) -> None:
         if not self.quotes:
-            raise ValueError(f"the {self.name} judge has no text to quote, and cannot say why")
+            raise ValueError(f"the {self.name} judge has no text to quote, so it cannot explain")
 
     @property
     def _is_lexical(self) -> bool:
@@ -307,7 +307,7 @@ class ExplainingJudge(Judge):
 
 
 def _is_empty(value: Any, nothing: object) -> bool:
-    """Whether a field of a reply is not there, or holds nothing of any item."""
+    """Whether a field of a reply is missing, or empty for every item."""
     if isinstance(value, dict):
         return all(part == nothing for part in value.values())
     return value is None or value == nothing

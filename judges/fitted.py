@@ -1,4 +1,4 @@
-"""Judge files: what was fitted to labels, as JSON without code; and corrections of labels."""
+"""Judge files: results of a fit as JSON without code; and corrections of labels."""
 
 from __future__ import annotations
 
@@ -59,38 +59,38 @@ class JudgeFile(Row):
         n_labels = None if correction is None else correction.n_labels
         if correction is not None and n_labels not in (None, len(correction.labels or self.scale)):
             labels = ", ".join(self.scale)
-            raise ValueError(f"correction: it is for {n_labels} labels, the scale is {labels}")
+            raise ValueError(f"correction: it has {n_labels} labels, but the scale is {labels}")
         weights = correction.weights if correction is not None else None
         for name in weights or ():
             if name not in self.scale:
                 raise ValueError(
-                    f"correction: a weight of {name!r}, wanted {', '.join(self.scale)}"
+                    f"correction: a weight for {name!r}, wanted one of {', '.join(self.scale)}"
                 )
         return self
 
     def check(self, judge: str, version: str, scale: Sequence[str], model: str) -> None:
-        """Raise ValueError unless the file is of that judge, answered by that model."""
+        """Raise ValueError unless the file belongs to this judge and this model."""
         if self.judge != judge:
-            raise ValueError(f"it is a file of the {self.judge} judge, wanted {judge}")
+            raise ValueError(f"it belongs to the {self.judge} judge, wanted {judge}")
         if self.version != version:
             what = f"it was fitted to version {self.version} of the {judge} judge"
-            raise ValueError(f"{what}, this is {version}; fit it again")
+            raise ValueError(f"{what}; this is version {version}. Fit it again")
         if self.scale != tuple(scale):
             what = f"its labels are {', '.join(self.scale)}"
-            raise ValueError(f"{what}, those of the judge {', '.join(scale)}")
+            raise ValueError(f"{what}; the judge's labels are {', '.join(scale)}")
         if self.model != model and (self.correction is not None or self.words is not None):
             what = f"its cut-offs were fitted to scores of {self.model}"
-            raise ValueError(f"{what}, which say nothing of {model}; fit it again")
+            raise ValueError(f"{what}, which do not apply to {model}. Fit it again")
 
     def check_scores(self, logprobs: bool, window: int) -> None:
         """Raise ValueError if its cut-offs are for scores that this judge does not give."""
         if self.correction is not None and self.window not in (None, window):
             what = f"its cut-offs were fitted to calls of up to {self.window} items"
-            raise ValueError(f"{what}, this judge takes {window} (window); fit it again")
+            raise ValueError(f"{what}; this judge's window is {window}. Fit it again")
         if self.correction is not None and self.logprobs != logprobs:
             how = ("with", "without") if self.logprobs else ("without", "with")
-            what = f"its cut-offs were fitted {how[0]} log-probabilities, this model is asked"
-            raise ValueError(f"{what} {how[1]} (logprobs); fit it again")
+            what = f"its cut-offs were fitted {how[0]} log-probabilities; this model is used"
+            raise ValueError(f"{what} {how[1]} them (logprobs). Fit it again")
 
     def text(self) -> str:
         """Return the content of the file; equal files have the same."""
@@ -98,7 +98,7 @@ class JudgeFile(Row):
 
 
 def is_saved_by_dspy(row: Mapping[str, Any]) -> bool:
-    """Whether it is the state of a program, as `program.save("x.json")` of DSPy writes it."""
+    """Whether it is the state of a program that DSPy's `program.save("x.json")` wrote."""
     return any(isinstance(part, dict) and "signature" in part for part in row.values())
 
 
@@ -106,14 +106,14 @@ def read_judge_file(path: Path) -> JudgeFile:
     """Read a judge file. Raises: InputError with file, line and what was wanted."""
     _, row = parse_json_file(path, "a judge file")
     if isinstance(row, dict) and row.get("format") != FORMAT and is_saved_by_dspy(row):
-        what = "DSPy saved it, which does not say of which judge"
-        raise InputError(f"{path}: {what}; give it as judges.NAME.state={path}")
+        what = "DSPy saved it, without the name of a judge"
+        raise InputError(f"{path}: {what}; use it as judges.NAME.state={path}")
     return read_json_file(path, JudgeFile, FORMAT, "a judge file")
 
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
-NEAREST = 0.001  # to 0 and 1 of a score taken as log-odds
+NEAREST = 0.001  # smallest distance to 0 and 1 before a score becomes log-odds
 
 
 class OrdinalCurve(Row):
@@ -142,7 +142,7 @@ class OrdinalCurve(Row):
 
 
 class IsotonicCurve(Row):
-    """P(label >= j) as straight lines between knots, constant beyond the first and the last.
+    """P(label >= j), linear between knots, constant beyond the first and the last.
 
     `shares[j-1]` has its value at each of `places`; it never falls as the position rises.
     """
@@ -186,13 +186,13 @@ class Correction(Row):
     Attributes:
         cuts: k-1 ascending positions, one for each label but the lowest; an item gets a label from
             its cut on. None with a curve: the median label, the highest with P(label >= j) >= 0.5.
-        curve: the probability of each label. None: not known.
-        log_odds: whether a score s in [0, 1] is taken as ln(s / (1 - s)), which suits
-            probabilities, since they crowd at 0 and 1; s is first moved 0.001 away from either.
-        topics: topic id -> shift of its positions, above 0 if people are more lenient with the
-            topic than on average. Other topics: 0.
+        curve: the probability of each label. None: unknown.
+        log_odds: whether a score s in [0, 1] becomes ln(s / (1 - s)), which suits probabilities,
+            because they crowd at 0 and 1; s is first moved 0.001 away from either.
+        topics: topic id -> shift of its positions, above 0 if people are more lenient on this topic
+            than on average. Other topics: 0.
         spread: the standard deviation of the shifts over topics, for new topics.
-        labels: the k labels, worst to best, if they are not those of the judge.
+        labels: the k labels, worst to best, if they differ from the judge's.
         weights: for labels without an order. Each probability is multiplied by the weight of its
             label (default 1), and the label with the largest product is chosen.
     """
@@ -220,12 +220,12 @@ class Correction(Row):
             counts_text = ", ".join(f"{name} for {n}" for name, n in n_labels.items())
             raise ValueError(f"wanted the same number of labels throughout, got {counts_text}")
         if self.topics and self.cuts is None and self.curve is None:
-            raise ValueError("shifts of topics move nothing without cuts or a curve")
+            raise ValueError("shifts of topics have no effect without cuts or a curve")
         return self
 
     @property
     def n_labels(self) -> int | None:
-        """The number of labels, k; None if there are neither cuts nor a curve nor labels."""
+        """The number of labels, k; None without cuts, curve and labels."""
         if self.labels is not None:
             return len(self.labels)
         if self.cuts is not None:
@@ -233,7 +233,7 @@ class Correction(Row):
         return self.curve.n_labels if self.curve is not None else None
 
     def position(self, score: float, topic_id: str | None = None) -> float:
-        """Return the position of an item of that topic, to which cuts and curve apply."""
+        """Return the position of an item of that topic, for cuts and curve."""
         if self.log_odds:
             score = min(max(score, NEAREST), 1 - NEAREST)
             score = math.log(score / (1 - score))
@@ -265,7 +265,7 @@ class Correction(Row):
             return Verdict(_pick(labels, self.cuts, position), score)
         reached = self.curve.at_least(position)
         if len(reached) != len(labels) - 1:
-            raise ValueError(f"a correction for {len(reached) + 1} labels, the scale has {labels}")
+            raise ValueError(f"a correction for {len(reached) + 1} labels; the scale has {labels}")
         if self.cuts is not None:
             label = _pick(labels, self.cuts, position)
         else:

@@ -1,4 +1,4 @@
-"""What a judge is to DSPy: an LM, a step of a trace, a saved parameter, a metric, a signature."""
+"""Judges inside DSPy: an LM, a step of a trace, a saved parameter, a metric, a signature."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OPEN = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 class SignatureOfJudge:
-    """`inspect.signature` of a class of judges, and of a judge, where `*args` would stand."""
+    """`inspect.signature` of a class of judges, and of a judge, instead of `*args`."""
 
     def __get__(self, judge: Any, kind: type[Any]) -> Signature:
         return _of_class(kind) if judge is None else _of_judge(judge)
@@ -61,7 +61,7 @@ def _of_class(kind: type[Any]) -> Signature:
                 by_name.setdefault(parameter.name, parameter)
         if not any(parameter.kind in _OPEN for parameter in parameters):
             break
-    # Those of a base come after *args, so `model` keeps its place and the options follow it.
+    # Parameters of a base class follow *args, so `model` keeps its place and options follow it.
     return Signature(sorted(by_name.values(), key=lambda parameter: parameter.kind))
 
 
@@ -80,17 +80,17 @@ def _input(name: str, default: Any) -> Parameter:
 
 
 class BackendLM(dspy.LM):  # type: ignore[misc]
-    """An open backend as `judge.get_lm()` gives it; DSPy adds neither cache nor retries.
+    """An open backend as an LM, from `judge.get_lm()`; DSPy adds neither cache nor retries.
 
-    A copy with a `rollout_id` gets replies of its own, at the temperature of the copy. Given to
-    `judge.set_lm`, its backend answers the judge's compiled prompts; anywhere else it is asked in
+    A copy with a `rollout_id` gets its own replies, at the temperature of the copy. In
+    `judge.set_lm`, its backend answers the judge's compiled prompts. Anywhere else it answers with
     free text, without the `max_tokens` of its entry, which is meant for labels.
     """
 
     def __init__(self, backend: Backend, replicate: int = 0) -> None:
         engine, async_engine = _Engine(backend, replicate), _AsyncEngine(backend, replicate)
         super().__init__(
-            "backend",  # no provider's name, so that DSPy looks up neither abilities nor prices
+            "backend",  # not a provider's name, so DSPy looks up neither abilities nor prices
             engine=engine,
             async_engine=async_engine,
             cache=False,
@@ -101,7 +101,7 @@ class BackendLM(dspy.LM):  # type: ignore[misc]
         self.replicate = replicate
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.copy()  # shares the backend, as a copy of a judge does
+        return self.copy()  # shares the backend, like a copy of a judge
 
     def copy(self, **changes: Any) -> Self:
         """See dspy.LM.copy."""
@@ -115,10 +115,10 @@ class BackendLM(dspy.LM):  # type: ignore[misc]
 
 
 def resample(backend: Backend, temperature: float | None) -> Backend:
-    """The same for answers that are to differ, without the seed that would make them alike.
+    """Return the backend for answers that should differ: without a seed.
 
     Args:
-        temperature: None: as it is; not sent either to an endpoint that is asked without one.
+        temperature: None: unchanged. It is not sent to an endpoint that gets no temperature.
     """
     if temperature is None or backend.config.temperature is None:
         return backend.copy_with(seed=None)
@@ -126,7 +126,7 @@ def resample(backend: Backend, temperature: float | None) -> Backend:
 
 
 class _Engine:
-    """DSPy's contract for what answers an LM: a Request in, a Response out."""
+    """DSPy's interface for an LM's engine: a Request in, a Response out."""
 
     def __init__(self, backend: Backend, replicate: int) -> None:
         self._backend = backend
@@ -147,7 +147,7 @@ class _AsyncEngine(_Engine):
 
 
 def read_messages(request: Request) -> list[dict[str, str]]:
-    """The chat messages of a request of DSPy."""
+    """Read the chat messages of a DSPy request."""
     system = request.system or ""
     if not isinstance(system, str):
         system = "".join(part.text for part in system)
@@ -166,7 +166,7 @@ def _response(request: Request, reply: Reply) -> Response:
 
 
 class FreeText(Prompt):
-    """Messages whose reply is any text but none."""
+    """Messages whose reply is any text that is not empty."""
 
     sends_schema = False
 
@@ -206,20 +206,20 @@ async def ask_lm(
     lm: Any,
     options: Mapping[str, Any] | None = None,
 ) -> Reply:
-    """What a module answers with an LM of DSPy, under the same checks as any other reply.
+    """Ask a module with a DSPy LM, with the same checks as for any other reply.
 
-    The adapter is the caller's (`dspy.context(adapter=...)`), else the one that a DummyLM writes
-    for, else ours. What it reads out of a reply is parsed once more as JSON, so that keys, ranges
-    and labels are checked whichever adapter it was.
+    The adapter is the caller's (`dspy.context(adapter=...)`), otherwise the adapter of a DummyLM,
+    otherwise ours. The values that it reads from a reply are parsed again as JSON, so that keys,
+    ranges and labels are checked with every adapter.
 
     Args:
-        options: what the module takes besides the inputs.
+        options: arguments of the module besides the inputs.
 
-    Raises: JudgeError; LMError of DSPy where no request can succeed.
+    Raises: JudgeError; LMError of DSPy if no request can succeed.
     """
     adapter = dspy.settings.adapter or getattr(lm, "adapter", None) or JudgeAdapter()
     try:
-        # Tokens of a judge are not streamed: the caller's stream belongs to another event loop.
+        # A judge's tokens are not streamed: the caller's stream belongs to another event loop.
         with dspy.context(lm=lm, adapter=adapter, send_stream=None):
             if _is_sync(module, adapter):
                 prediction = await asyncio.to_thread(module, **inputs, **(options or {}))
@@ -229,7 +229,7 @@ async def ask_lm(
         raise _unread(error, prompt, inputs, adapter) from None
     except _OF_ONE_CALL as error:
         raise JudgeError(Reason.ERROR, str(error)) from error
-    if prediction is None:  # as dspy.BestOfN returns where every attempt failed
+    if prediction is None:  # dspy.BestOfN returns None if every attempt failed
         raise JudgeOutputError(Reason.UNPARSEABLE, f"{type(module).__name__} found no reply")
     outputs = {name: prediction[name] for name in prompt.output_names if name in prediction}
     values = prompt.parse(as_data(outputs, default=to_jsonable_python), inputs)
@@ -237,7 +237,7 @@ async def ask_lm(
 
 
 def _is_sync(module: dspy.Module, adapter: dspy.Adapter) -> bool:
-    """Whether the module, or an adapter that changes calls, has only a way that waits."""
+    """Whether the module, or an adapter that changes calls, can only be called synchronously."""
     is_changed = "__call__" in vars(type(adapter)) and "acall" not in vars(type(adapter))
     return is_changed or not hasattr(module, "aforward")
 
@@ -245,11 +245,11 @@ def _is_sync(module: dspy.Module, adapter: dspy.Adapter) -> bool:
 def _unread(
     error: AdapterParseError, prompt: Prompt, inputs: Mapping[str, Any], adapter: dspy.Adapter
 ) -> JudgeOutputError:
-    """What is wrong with a reply that the adapter could not read."""
+    """The error for a reply that the adapter could not read."""
     raw = str(error.lm_response or "")
     if isinstance(adapter, JudgeAdapter):
         try:
-            prompt.parse(raw, inputs)  # says it as for any other model
+            prompt.parse(raw, inputs)  # raises the usual error
         except JudgeOutputError as fault:
             return fault
     missing = [name for name in prompt.output_names if name not in (error.parsed_result or ())]
@@ -258,8 +258,8 @@ def _unread(
     return JudgeOutputError(Reason.UNPARSEABLE, str(error).split("\n")[0], raw)
 
 
-# The reasoning of each question of the call under way, in the order asked; None: the judge was not
-# called as a DSPy module, and nothing is recorded.
+# The reasoning of each question of the current call, in order; None: the judge was not called as
+# a DSPy module, and nothing is recorded.
 REASONS: ContextVar[list[str | None] | None] = ContextVar("nuggetjudge_reasons", default=None)
 
 
@@ -270,10 +270,10 @@ async def ask_recorded(
     backend: Backend,
     replicate: int,
 ) -> Reply:
-    """What a backend answers, recorded as if the predictor had asked an LM of DSPy.
+    """Ask a backend, and record the call as if the predictor had asked a DSPy LM.
 
-    A judge keeps its model where a whole program is given another LM; of that one it takes the
-    `rollout_id` and its temperature, by which optimisers ask for answers that differ.
+    A judge keeps its model if a whole program gets another LM. It uses that LM's `rollout_id` and
+    temperature, with which optimisers request different answers.
 
     Raises: JudgeError.
     """
@@ -321,16 +321,16 @@ def _note_call(prompt: Prompt, inputs: Mapping[str, Any], reply: Reply, model: s
         "response_model": call.model,
         "model_type": "chat",
     }
-    record_history(SimpleNamespace(history=[]), entry)  # and in the modules that called
+    record_history(SimpleNamespace(history=[]), entry)  # and in the calling modules
 
 
 def check_demos(
     name: str, signature: type[dspy.Signature], demos: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Raise ValueError for an example with a value that the signature has no place for.
+    """Raise ValueError for an example with a value of the wrong type for the signature.
 
-    A map of labels must have the keys of its input map. Fields may be missing, as DSPy has it, and
-    those that the signature does not know are not shown.
+    A map of labels must have the keys of its input map. Fields may be missing, as in DSPy, and
+    unknown fields are not shown.
     """
     for i, demo in enumerate(demos):
         try:
@@ -343,7 +343,7 @@ def check_demos(
 
 def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
     reply = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
-    if not reply:  # of the program around it, and not shown
+    if not reply:  # it belongs to the program around the judge, and is not shown
         return
     for name, field in signature.input_fields.items():
         if (value := demo.get(name)) is not None:
@@ -358,7 +358,7 @@ def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
 
 
 def check_type(name: str, kind: Any, value: Any, *, strict: bool | None = None) -> None:
-    """Raise ValueError, with the name and what is wrong within it, for a value of another type."""
+    """Raise ValueError, with the name and the fault, for a value of another type."""
     try:
         TypeAdapter(kind).validate_python(value, strict=strict)
     except ValidationError as error:
@@ -368,23 +368,23 @@ def check_type(name: str, kind: Any, value: Any, *, strict: bool | None = None) 
 
 
 class Fitted(Protocol):
-    """A judge of items; what fits a judge that makes lists is its prompt alone."""
+    """A judge of items. For a judge that makes lists, only its prompt is fitted."""
 
     def identify(self) -> JudgeFile: ...
     def take_fit(self, state: JudgeFile | None) -> None: ...
 
 
 class Fit(DSPyParameter):  # type: ignore[misc]
-    """The correction, word weights and topics of a judge; DSPy saves the prompts by itself.
+    """The correction, word weights and topics of a judge; DSPy saves the prompts itself.
 
-    Loading raises ValueError where they are of another judge, version, scale or model.
+    Loading raises ValueError if they belong to another judge, version, scale or model.
     """
 
     def __init__(self, judge: Fitted) -> None:
         self._judge = judge
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
-        """Data of a judge file; of a judge that is not fitted, which judge it is."""
+        """Return the data of a judge file; without a fit, only the identity of the judge."""
         return self._judge.identify().model_dump(mode="json", exclude_defaults=True)
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -394,7 +394,7 @@ class Fit(DSPyParameter):  # type: ignore[misc]
         self._judge.take_fit(JudgeFile.model_validate(state) if state else None)
 
     def reset(self) -> None:
-        """Forget it: DSPy drops the examples, and cut-offs are for scores of a whole prompt."""
+        """Drop the fit: DSPy drops the examples, and cut-offs belong to the old scores."""
         self._judge.take_fit(None)
 
 
@@ -402,7 +402,7 @@ Field = str | Callable[[Any, Any], Any] | None
 
 
 class Judging(Protocol):
-    """What a metric needs of a judge of items."""
+    """The part of a judge of items that a metric uses."""
 
     name: str
     output: str
@@ -415,21 +415,21 @@ class Judging(Protocol):
 
 
 class JudgeMetric:
-    """`metric(example, prediction)`: what the label is worth, in [0, 1]; of several the mean.
+    """`metric(example, prediction)`: the gain of the label, in [0, 1]; the mean of several.
 
     Args:
         judge: a judge of items.
         fields: an input of the judge -> the field of prediction or example that holds it, a
-            function of both, or None to leave it out. An input that is not named is looked for
-            under its own name; the prediction's is taken before the example's.
+            function of both, or None to leave it out. An unlisted input is read from the field of
+            its own name, first in the prediction, then in the example.
 
     Attributes:
-        unjudged: the errors of the judgements that did not arrive.
+            unjudged: the errors of failed judgements.
 
-    Raises, when called: JudgeError where there is no judgement, with a RuntimeWarning, since
-        dspy.Evaluate logs it and counts its `failure_score`, 0 unless it is set: with
-        `failure_score=float("nan")` no failed judgement passes for a score. ValueError for a field
-        that neither has.
+    Raises, when called: JudgeError if there is no judgement, with a RuntimeWarning, because
+        dspy.Evaluate logs it and counts its `failure_score`, 0 by default. Use
+        `failure_score=float("nan")` so that a failed judgement never counts as a score.
+        ValueError for a field that neither has.
     """
 
     def __init__(self, judge: Judging, fields: Mapping[str, Field]) -> None:
@@ -438,7 +438,7 @@ class JudgeMetric:
         for name in fields:
             if name not in self._parameters:
                 wanted = ", ".join(self._parameters)
-                raise ValueError(f"the {judge.name} judge has no input {name!r}, it has {wanted}")
+                raise ValueError(f"the {judge.name} judge has no input {name!r}; it has {wanted}")
         if not judge.gains and not judge.is_ordered:
             raise ValueError(f"the labels of the {judge.name} judge have neither gains nor order")
         self._fields = dict(fields)
@@ -462,7 +462,7 @@ class JudgeMetric:
             raise
         labels = self._labels(judgement)
         if not labels:
-            raise ValueError(f"there is nothing for the {self.judge.name} judge to label")
+            raise ValueError(f"no items for the {self.judge.name} judge to label")
         return sum(map(self._gain, labels)) / len(labels)
 
     def _inputs(self, example: Any, prediction: Any) -> dict[str, Any]:
@@ -477,17 +477,17 @@ class JudgeMetric:
                 inputs[name] = row[field]
             elif name in self._fields or parameter.default is parameter.empty:
                 what = f"neither prediction nor example has a field {field!r}"
-                raise ValueError(f"{what}; name it: judge.metric({name}=...)")
+                raise ValueError(f"{what}; map it: judge.metric({name}=...)")
         return inputs
 
     def _labels(self, judgement: Any) -> list[str]:
         output = self.judge.output
-        names = (output, output.removesuffix("s"), f"{output}s")  # of one item, or of a list
+        names = (output, output.removesuffix("s"), f"{output}s")  # for one item, or for a list
         labels = judgement[next(name for name in names if name in judgement)]
         return [str(label) for label in (labels if isinstance(labels, list) else [labels])]
 
     def _gain(self, label: str) -> float:
-        """Its gain, else its position on the scale: labels of a correction have no gain."""
+        """Its gain, otherwise its position on the scale: labels of a correction have no gain."""
         scale = (self.judge.correction and self.judge.correction.labels) or self.judge.scale
         if set(scale) <= set(self.judge.scale) and self.judge.gains:
             return self.judge.gains[label]
@@ -495,5 +495,5 @@ class JudgeMetric:
 
 
 def _holder(field: str, *rows: Any) -> Any:
-    """The first of these that has the field."""
+    """The first of these objects that has the field."""
     return next((row for row in rows if hasattr(row, "keys") and field in row), None)

@@ -63,8 +63,8 @@ class Nuggetizer(ListMaker):
 
     Args:
         window: passages per call; each call updates the list of the call before.
-        limit: the longest list. Models are told to put the most important first, so what they
-            return beyond the limit is cut; `n_cut` counts it.
+        limit: the largest number of nuggets. Models put the most important first, so nuggets
+            beyond the limit are cut; `n_cut` counts them.
         example: show one worked example, made up for the prompt.
 
     Source: arXiv:2411.09607, nugget creation.
@@ -104,7 +104,7 @@ class Nuggetizer(ListMaker):
         return (await self.create(question, passages))[0]
 
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
-        """See ListMaker: all passages in one call, since all of them stand behind the list."""
+        """See ListMaker: all passages in one call, because the list comes from all of them."""
         return {
             "question": inputs["question"],
             "passages": {str(i): text for i, text in enumerate(inputs["passages"], 1)},
@@ -160,7 +160,7 @@ class ProposedNugget(NamedTuple):
 
 
 class QuotedNugget(TypedDict):
-    """A nugget as a reply gives it."""
+    """A nugget in the form of a reply."""
 
     nugget: Annotated[str, MinLen(1), MaxLen(160)]
     passage: int
@@ -271,7 +271,7 @@ class NuggetImportance(ItemJudge):
 
     Nugget files with human labels fit it.
 
-    Source: arXiv:2411.09607, vital and okay, 10 nuggets a call.
+    Source: arXiv:2411.09607, vital and okay, 10 nuggets per call.
     """
 
     version = "2"
@@ -292,13 +292,13 @@ class NuggetImportance(ItemJudge):
         self.rate = dspy.Predict(RateImportance)
 
     def copy_with_fit(self, state: JudgeFile) -> Self:
-        """See ItemJudge. Raises: ValueError, also for shifts of topics, whose ids it never sees."""
+        """See ItemJudge. Raises: ValueError, also for shifts of topics: it has no topic ids."""
         if state.correction is not None and state.correction.topics:
-            raise ValueError("it moves scores by topic, and importance is rated without topic ids")
+            raise ValueError("it shifts scores by topic, but importance is rated without topic ids")
         return super().copy_with_fit(state)
 
     async def decide(self, *, question: str, nuggets: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask about all windows at once."""
+        """Ask about all windows in parallel."""
         labels, _ = await self.label(question, nuggets)
         return dspy.Prediction(importance=labels, verdicts=[label.value for label in labels])
 

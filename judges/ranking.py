@@ -29,14 +29,14 @@ def best_passage(inputs: Mapping[str, Any]) -> dict[str, Any]:
 class Order(NamedTuple):
     """The ranked passages of one call, and what was repaired in the reply."""
 
-    indexes: tuple[int, ...]  # from 0, best first; each index once
-    doubled: int = 0  # mentions of a passage after its first
-    unknown: int = 0  # numbers that no passage has
+    indexes: tuple[int, ...]  # from 0, the best first; each index once
+    doubled: int = 0  # repeated mentions of a passage
+    unknown: int = 0  # numbers that are not a passage's
     lost: int = 0  # passages that were not mentioned
 
     @property
     def is_mended(self) -> bool:
-        """Whether the reply was anything but each passage once."""
+        """Whether the reply needed any repair."""
         return bool(self.doubled or self.unknown or self.lost)
 
 
@@ -60,9 +60,8 @@ class ListwiseRanker(Judge):
     """Rank passages in one call: `judge(question=, passages=[...]).order`, an Order.
 
     A reply that is not a permutation is repaired, and each repair is counted: the first mention of
-        a
-    number counts, unknown numbers are dropped, and passages that were not mentioned follow in their
-    given order. For long rankings see retrieval.windows.slide.
+    a number counts, unknown numbers are dropped, and passages that were not mentioned follow in
+    their given order. For long rankings, see retrieval.windows.slide.
 
     Raises: JudgeError if a reply cannot be read or names no passage; callers then keep the given
         order. ValueError for fewer than 2 passages.
@@ -92,14 +91,14 @@ class ListwiseRanker(Judge):
 def permutation(numbers: Sequence[int], n: int) -> Order:
     """Turn the numbers of a reply, from 1, into an order of n passages.
 
-    Raises: JudgeOutputError if no number is that of a passage.
+    Raises: JudgeOutputError if no number belongs to a passage.
 
     >>> permutation([3, 1, 3, 9], 4)
     Order(indexes=(2, 0, 1, 3), doubled=1, unknown=1, lost=2)
     """
     indices = [number - 1 for number in numbers if 1 <= number <= n]
     if not indices:
-        detail = f"none of the {n} passages is named"
+        detail = f"no number belongs to one of the {n} passages"
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, str(list(numbers)))
     named = dict.fromkeys(indices)
     lost = [index for index in range(n) if index not in named]
@@ -124,8 +123,8 @@ class SetwiseRanker(Judge):
 
     For the best ten of many see retrieval.windows.setwise_top.
 
-    Raises: JudgeError, also for the number of no passage (unparseable). ValueError for fewer than 2
-        passages.
+    Raises: JudgeError, also for a number without a passage (unparseable). ValueError for fewer than
+        2 passages.
     Source: arXiv:2310.09497 (Setwise). The prompt is ours.
     """
 

@@ -1,4 +1,4 @@
-"""What DSPy's `program.save("x.json")` writes, read as the judge file of one of its judges."""
+"""Reads the file of DSPy's `program.save("x.json")` as the judge file of one of its judges."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _THINKING = "predict"  # the predictor in a dspy.ChainOfThought
 
 
 def read_state(path: Path, judge: Judge) -> JudgeFile:
-    """Read a judge file, or what DSPy's `save` wrote of the judge or of a program that holds it.
+    """Read a judge file, or a file that DSPy's `save` wrote for the judge or a program with it.
 
-    Of demonstrations only the judge's own fields are taken; those without a label are left out, as
-    DSPy's optimisers add some of the program around it.
+    Only the judge's own fields of demonstrations are used. Demonstrations without a label are left
+    out, because DSPy's optimisers add examples of the surrounding program.
 
-    Raises: InputError for a file that is neither; ValueError for a program without the judge, or
-        with several of its kind.
+    Raises: InputError for a file of another kind; ValueError for a program without the judge, or
+        with several judges of its kind.
     """
     _, row = parse_json_file(path, "a judge file")
     if isinstance(row, dict) and row.get("format") != FORMAT and is_saved_by_dspy(row):
@@ -46,7 +46,7 @@ def _read_saved(row: Mapping[str, Any], judge: Judge) -> JudgeFile:
     if len(places) > 1:
         names = ", ".join(place.rstrip(".") or "the judge itself" for place in places)
         what = f"it has {len(places)} judges that could be the {judge.name} judge ({names})"
-        raise ValueError(f"{what}; save the one you want alone: program.NAME.save_state(path)")
+        raise ValueError(f"{what}; save one of them: program.NAME.save_state(path)")
     prompts = {
         name: _make_prompt(saved, questions[name].signature)
         for name, saved in by_place[places[0]].items()
@@ -66,7 +66,7 @@ def _is_predictor(saved: Any) -> bool:
 
 
 def _fits(saved: Mapping[str, Any], signature: type[dspy.Signature]) -> bool:
-    """Whether it has the inputs that the judge needs, which tells it from others of its name."""
+    """Whether it has the inputs that the judge needs, which identifies it among equal names."""
     titles = [field.get("prefix") for field in saved["signature"].get("fields", ())]
     wanted = [f for f in signature.input_fields.values() if f.is_required()]
     return all(field.json_schema_extra["prefix"] in titles for field in wanted)
@@ -80,7 +80,7 @@ def _make_prompt(saved: Mapping[str, Any], signature: type[dspy.Signature]) -> F
 
 
 def _read_fit(fit: Any, judge: Judge) -> JudgeFile:
-    """What was fitted beside the prompt; of a judge that was not fitted, whose it is."""
+    """The fit besides the prompt; without a fit, only the identity of the judge."""
     if not fit:
         return JudgeFile(
             judge=judge.name, version=judge.version, scale=judge.scale, model=judge.model_name
@@ -96,7 +96,7 @@ def _say_what_is_there(row: Mapping[str, Any], judge: Judge) -> str:
     names = ", ".join(judge.questions())
     there = [key for key, saved in row.items() if _is_predictor(saved)]
     if any(key.endswith(f"{name}.{_THINKING}") for key in there for name in judge.questions()):
-        what = f"DSPy saved {names} within a dspy.ChainOfThought, which a run does not ask"
-        return f"{what}; optimise the judge as it is"
-    what = f"DSPy saved no prompt {names} of the {judge.name} judge in it"
+        what = f"DSPy saved {names} within a dspy.ChainOfThought, which a run does not use"
+        return f"{what}; optimise the judge itself"
+    what = f"the file that DSPy saved has no prompt {names} of the {judge.name} judge"
     return f"{what}, only {', '.join(there)}" if there else what

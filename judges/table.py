@@ -19,10 +19,10 @@ GROUP = "nuggetjudge.judges"  # of entry points: NAME = "module:Class", or a Kin
 
 
 class Kind(NamedTuple):
-    """Where a judge is, and what a config may set for it.
+    """The class of a judge, and its settings in a config.
 
     Attributes:
-        home: `module:Class`; "" if it asks by itself, so that only its model can be set.
+        home: `module:Class`; "" if it has no class, so that only its model can be set.
         is_windowed: takes several items in a call (`judges.NAME.window`).
         labels_items: labels items, so that human labels can fit it.
         makes_lists: makes lists of texts, so that human lists can fit it.
@@ -32,7 +32,7 @@ class Kind(NamedTuple):
         options: options of its class: the setting of each, as SECTION.FIELD, or FIELD of its own
             section.
         in_identity: options that are part of its identity, besides prompts, window and limit.
-        spared_by: names of `data:` that may leave it nothing to do.
+        spared_by: names of `data:` that may make it unnecessary.
     """
 
     home: str
@@ -57,14 +57,14 @@ class Kind(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """Another class in the place of a judge, with a scale of its own.
+    """A class that replaces a judge and has its own scale.
 
     Attributes:
         home: `module:Class`.
-        scale: `module:Class` of its labels, a Label. gains: what each is worth, worst first.
-        reads: the texts that it reads of an item, and that people in its place read.
-        words: TOML with the words in which people who label by this scale meet it.
-        needs: texts that every item must have, each with the setting that goes without.
+        scale: `module:Class` of its labels, a Label. gains: the gain of each, worst first.
+        reads: the texts of an item that it, or a person in its place, reads.
+        words: TOML with the words for people who label by this scale.
+        needs: texts that every item must have, each with the setting that makes it unnecessary.
     """
 
     home: str
@@ -80,7 +80,7 @@ class Variant(NamedTuple):
         return tuple(self.gains)
 
     def load_scale(self) -> type[Label]:
-        """Import the labels, with what each means."""
+        """Import the labels, with their meanings."""
         scale: type[Label] = _load(self.scale)
         return scale
 
@@ -197,8 +197,8 @@ BUILT_IN = {
 def find_judge(name: str) -> Kind | None:
     """Find a judge by its name; None if there is none.
 
-    A judge of another package is imported, since its class describes it. A package may instead name
-    a Kind, which needs no DSPy.
+    A judge of another package is imported, because its class describes it. A package may instead
+    name a Kind, which needs no DSPy.
 
     Raises: InputError if the object is not a judge, or cannot be imported.
     """
@@ -217,7 +217,7 @@ def find_judge(name: str) -> Kind | None:
         if isinstance(loaded, Kind):
             return loaded
         if not isinstance(loaded, type) or not issubclass(loaded, Judge):
-            raise InputError(f"judge {name}: {entry.value} is no class of judges")
+            raise InputError(f"judge {name}: {entry.value} is not a judge class")
         labels_items = issubclass(loaded, ItemJudge)
         home = f"{entry.module}:{entry.attr}"
         is_windowed = labels_items and loaded.listed is not None
@@ -238,7 +238,7 @@ def explaining_judges() -> list[str]:
 
 
 def item_judges() -> list[str]:
-    """Return the judges that label items, by name; a YAML file makes others.
+    """Return the judges that label items, by name; YAML files define further ones.
 
     A judge of another package that cannot be loaded is left out.
     """

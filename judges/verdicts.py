@@ -10,7 +10,7 @@ from ..records.judgements import Evidence, Provenance, all_quoted
 
 _LABEL_ALONE = (None,) * 10
 NO_PROBABILITIES = "labels without probabilities, although asked for"
-WRONG_QUOTES = "quotes that do not stand in the judged text"
+WRONG_QUOTES = "quotes that are not in the judged text"
 _OTHER_WAYS = {"probabilities", "score", "votes", "method", "confidence"}
 
 
@@ -18,17 +18,18 @@ class Verdict(NamedTuple):
     """What a judge says about one item.
 
     Attributes:
-        score: in [0, 1], how near the item is to the best label: the word overlap, or the expected
+        score: closeness of the item to the best label, in [0, 1]: the word overlap, or the expected
             position on the scale under the probabilities. None: the model gave only a label.
         probabilities: of each label; their sum is 1. None: the model gave only a label.
-        evidence: quotes from the judged texts, each looked up there; None: none was asked for.
-        rationale: the reason in a sentence; None: none was asked for.
+        evidence: quotes from the judged texts, each looked up there; None: not requested.
+        rationale: the reason in a sentence; None: not requested.
         method: how the score was computed, if the judge has several methods.
-        votes: of a jury: the label of each member, None if a member gave none. None: no jury.
+        votes: of a jury: the label of each member; None for a member without a vote. None: no jury.
         confidence: of a cascade: the confidence in the label of the first stage.
-        superseded: that label, if a later stage replaced it.
-        parts: if code derives the label from parts: the label of each by number, None: not judged.
-        outside_probability: the probability on no label, before the others were scaled to sum to 1.
+        superseded: of a cascade: that label, if a later stage replaced it.
+        parts: if code derives the label from parts: the label of each by number; None: not judged.
+        outside_probability: the probability outside the labels, before the rest was scaled to sum
+            1.
     """
 
     label: str
@@ -49,7 +50,7 @@ class Verdict(NamedTuple):
         return all_quoted(self.evidence or ())
 
     def __repr__(self) -> str:
-        """The label, and what else is known."""
+        """The label and the other known fields."""
         parts = [repr(str(self.label))]
         parts += [f"{k}={v!r}" for k, v in self._asdict().items() if k != "label" and v is not None]
         return f"Verdict({', '.join(parts)})"
@@ -79,7 +80,7 @@ def label_alone(label: str) -> Verdict:
 
 
 class Listed(Sequence[dict[str, Any]]):
-    """Items that differ in one input, each made only when it is read; a call needs none of them.
+    """Items that differ in one input, each created only when it is read; a call reads none.
 
     Args:
         shared: the inputs of all items; the value under `name` is ignored.

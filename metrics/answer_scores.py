@@ -1,6 +1,6 @@
 """Scores of one answer from labels: nuggets (A, V, W), citation support, labels of any scale.
 
-Labels are given as labels, or as a judge's probabilities of them; an item then has its expected
+Each item has a label, or a judge's probabilities of its labels; then it counts with its expected
 gain.
 """
 
@@ -11,7 +11,7 @@ import operator
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-Range = tuple[float, float] | None  # what a measure can be; None: it has no highest value
+Range = tuple[float, float] | None  # range of a measure; None: it has no highest value
 IN_0_TO_1: Range = (0.0, 1.0)
 
 
@@ -26,9 +26,10 @@ class Value:
         low: the value if every missing judgement were the worst possible, <= value.
         high: the value if every missing judgement were the best possible, >= value.
 
-    `low` and `high` equal `value` if nothing is missing. Both are None in two cases. The measure is
-    undefined (0/0) whatever the missing judgements say: then `value` is None and `n_unjudged` is 0.
-    Or the missing judgements could give any value: then `n_unjudged` is above 0.
+    `low` and `high` equal `value` if nothing is missing. Both are None in two cases. First, the
+    measure is undefined (0/0) whatever the missing judgements say: then `value` is None and
+    `n_unjudged` is 0. Second, the missing judgements could give any value: then `n_unjudged` is
+    above 0.
 
     Raises: ValueError for a count below 0, one bound without the other, a value without bounds
     though nothing is missing, or a value outside its bounds (also nan).
@@ -50,7 +51,7 @@ class Value:
             if not (self.low is None and self.high is None):
                 raise ValueError(f"wanted both bounds or none: {self}")
             if self.value is not None and not (self.n_unjudged and self.value == self.value):
-                raise ValueError(f"a value of which nothing is missing needs bounds: {self}")
+                raise ValueError(f"a value without missing judgements needs bounds: {self}")
         elif not self.low <= (self.low if self.value is None else self.value) <= self.high:
             raise ValueError(f"wanted low <= value <= high, got {self}")
 
@@ -90,7 +91,7 @@ UNDEFINED = Value(value=None, n=0, n_unjudged=0, low=None, high=None)  # 0/0, no
 
 
 def make_failed(within: Range = IN_0_TO_1, value: float | None = None) -> Value:
-    """Return the value of an answer that is missing through a failure of nuggetjudge itself.
+    """Return the value of an answer that is missing because nuggetjudge itself failed.
 
     Args:
         within: the lowest and the highest value of the measure; None: it has no highest value.
@@ -114,16 +115,16 @@ def mean_over_topics(
 
     Args:
         values: topic id -> the run's value on that topic.
-        topics: ids of the topics that every run must answer (repeats count once); None: those
-            that this run answered. Leave out topics on which the measure is undefined for every
-            run, such as V if no nugget is vital: there, a run that did not answer would get 0,
-            and the others no value.
+        topics: ids of the topics that every run must answer (repeats count once); None: the topics
+            of `values`. Leave out topics on which the measure is undefined for every run, such as V
+            if no nugget is vital: there, a run that did not answer would get 0, and the others no
+            value.
 
     Returns: (mean, n_topics). `n` and `n_unjudged` are sums over the topics. The bounds are means
         over the topics that have bounds: a topic without a judgement adds 0 and 1 to them and
-        nothing to the value; one that is 0/0 adds to neither. If a topic is unbounded, so is the
+        nothing to the value; a topic with 0/0 adds to neither. If a topic is unbounded, so is the
         mean. If no topic has a value, the value is None and n_topics is 0.
-    Raises: ValueError that names the answered topics that are not in `topics`.
+    Raises: ValueError with the answered topics that are not in `topics`.
     Source: arXiv:2411.09607, Tables 6 and 7: run scores divide by all topics of the track.
 
     >>> half = Value(0.5, n=4, n_unjudged=0, low=0.5, high=0.5)
@@ -162,7 +163,7 @@ SUPPORT_MEASURES = (
     "support_recall_hard",
 )
 SUFFIX = "_expected"
-SHARE = "share_"  # in front of a label: the measure of how many items have it
+SHARE = "share_"  # prefix of the measure of a label's share of the items
 
 Chances = Mapping[str, float]  # label -> probability; {"support": 1.0} for a label that is certain
 
@@ -171,7 +172,7 @@ NUGGET = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
 NUGGET_STRICT = {"not_support": 0.0, "partial_support": 0.0, "support": 1.0}
 SUPPORT = {"none": 0.0, "partial": 0.5, "full": 1.0}
 SUPPORT_HARD = {"none": 0.0, "partial": 0.0, "full": 1.0}
-# arXiv:2410.23000: entailed, and nothing else.
+# arXiv:2410.23000: only entailed points count.
 ENTAILMENT = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
 CLAIM = {"no": 0.0, "yes": 1.0}
 # arXiv:2309.15217 (RAGAS): a statement counts if the context supports it.
@@ -219,7 +220,7 @@ def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
     {'no': 0.0, 'neutral': 0.5, 'yes': 1.0}
     """
     if len(scale) < 2:
-        raise ValueError(f"the scale {list(scale)} has no two labels")
+        raise ValueError(f"the scale {list(scale)} has fewer than 2 labels")
     top = len(scale) - 1
     measures = {"mean_gain": {label: i / top for i, label in enumerate(scale)}}
     for at, cut in enumerate(scale[1:], start=1):
@@ -422,26 +423,26 @@ def support_scores(sentences: Sequence[Sequence[str | None]]) -> dict[str, Value
     are equal.
 
     Args:
-        sentences: for each sentence the labels of its citations, strongest or first cited first:
-            full, partial, none, or None: not judged. An empty list is a sentence without a
-            citation: no support, without a judgement. Leave out citations that were not to be
-            judged.
+        sentences: for each sentence the labels of its citations, in the order of citing or, if the
+            run gives confidences, the most confident first: full, partial, none, or None: not
+            judged. An empty list is a sentence without a citation: no support, without a
+            judgement. Leave out citations that should not be judged.
 
     Returns: by name, in the order of `SUPPORT_MEASURES`:
         support_precision, support_recall: by the first citation of each sentence; full 1,
-            partial 0.5, none 0. A sentence whose first citation is not judged leaves both.
+            partial 0.5, none 0. A sentence whose first citation is not judged is left out of both.
         support_precision_all, support_recall_all: the gain of a sentence is the mean over its
-            judged citations; a sentence without any leaves both.
+            judged citations; a sentence without judged citations is left out of both.
         support_precision_hard, support_recall_hard: by the first citation, full support only.
         `n` counts judged citations, and for recall also sentences without a citation;
-        `n_unjudged` counts citations without a label, which are none and full for the bounds. An
-        answer that cites nothing has precision 0 with n = 0, and an empty answer scores 0 on all
+        `n_unjudged` counts citations without a label; the bounds count them as none and as full.
+        An answer that cites nothing has precision 0 with n = 0, and an empty answer scores 0 on all
         six with n = 0: there the system gained nothing. If no citation is judged, the value is
         None and the bounds are 0 and 1.
     Raises: ValueError for an unknown label; it names the sentence and the citation.
     Source: arXiv:2504.15205 (first citation); RAGDoll, the TREC RAG 2026 toolkit, columns
         weighted_*_first_citation, weighted_*_all_judged_citations and hard_*.
-    Differs: if no citation is judged, RAGDoll gives 0.0, as if the system had gained nothing.
+    Differs: if no citation is judged, RAGDoll gives 0.0, as if none were supported.
 
     >>> scores = support_scores([["partial"], ["full", "none"], []])
     >>> scores["support_precision"].value, scores["support_recall"].value
@@ -462,7 +463,7 @@ def expected_support_scores(sentences: Sequence[Sequence[Chances | None]]) -> di
     """Compute the six support scores of one answer from probabilities of each citation's labels.
 
     Args:
-        sentences: for each sentence its citations, first cited first: label -> probability, or
+        sentences: for each sentence its citations, in the order of citing: label -> probability, or
             None: not judged. An empty list: a sentence without a citation, which gains 0.
 
     Returns: the scores of `support_scores`, with `_expected` added to their names.
@@ -502,7 +503,7 @@ def _mean_over_sentences(sentences: Sequence[Sequence[float | None]]) -> Value:
     sizes = [len(gains) for gains in sentences]
     n_judged = sum(map(len, judged))
     n, n_unjudged = n_judged + sizes.count(0), sum(sizes) - n_judged
-    if not n_unjudged:  # the rule of large runs, and the bounds are the value
+    if not n_unjudged:  # the usual case: the bounds equal the value
         value = _mean_or_0([_mean_or_0(gains) for gains in judged])
         return Value(value, n, 0, value, value)
     values, lows, highs = [], [], []
@@ -540,7 +541,7 @@ def _gain(chances: Chances | None, gains: Mapping[str, float], where: str) -> fl
     gain = expected_gain(chances, gains)
     if gain is None:
         raise ValueError(f"{where} is {dict(chances)!r}, wanted labels of {list(gains)}")
-    return min(gain, 1.0)  # a sum of shares may be above 1 in its last bit
+    return min(gain, 1.0)  # rounding may lift a sum of shares above 1
 
 
 def groundedness_scores(statements: Sequence[Chances | None]) -> dict[str, Value]:
@@ -558,7 +559,7 @@ def groundedness_scores(statements: Sequence[Chances | None]) -> dict[str, Value
         statements is 0/0: None, without bounds.
     Raises: ValueError for an unknown label; it names the index.
     Source: arXiv:2309.15217 (RAGAS), faithfulness = |supported| / |statements|. The other two
-        shares divide what RAGAS counts as not supported.
+        shares split the statements that RAGAS counts as not supported.
 
     >>> certain = [{"supported": 1.0}, {"contradicted": 1.0}, {"supported": 1.0}, None]
     >>> scores = groundedness_scores(certain)
@@ -576,5 +577,5 @@ def groundedness_scores(statements: Sequence[Chances | None]) -> dict[str, Value
 
 
 def _mean_gain(gains: Sequence[float | None]) -> Value:
-    """The mean of what items earn, None: not judged; 0/0 where there is none."""
+    """The mean gain of items; None: not judged. 0/0 without items."""
     return _weigh(gains, "A", [None] * len(gains))

@@ -1,4 +1,4 @@
-"""Sub-questions of a report: which a context answers, how densely, and which passages it needs."""
+"""Sub-questions of a report: how many a context answers, how densely, and by which passages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .answer_scores import Value
 
-ETA = 3  # arXiv:2506.20051: the rating from which a text answers a question
+ETA = 3  # arXiv:2506.20051: the lowest rating with which a text answers a question
 HIGHEST = 5  # of the scale, which starts at 0
 
 
@@ -45,8 +45,8 @@ def answerable(pool: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
         pool: (n_texts, n_questions) ratings in [0, 5], missing = nan.
         eta: the lowest rating that answers, in (0, 5].
 
-    Returns: (n_questions,): 1 answerable, 0 not, nan undecided: no known rating answers it, and one
-        is missing. Without texts no question is answerable.
+    Returns: (n_questions,): 1 answerable, 0 not, nan undecided: no known rating answers it, but a
+        rating is missing. Without texts, no question is answerable.
     Raises: ValueError for another shape, a rating or an eta out of range; it names the index.
     Source: arXiv:2506.20051.
 
@@ -61,21 +61,23 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
 
     Args:
         context: (n_texts, n_questions) ratings in [0, 5], missing = nan; a report is one text.
-        answerable: (n_questions,): 1 answerable, 0 not, nan undecided, as from `answerable`.
+        answerable: (n_questions,): 1 answerable, 0 not, nan undecided, from `answerable`.
         eta: the lowest rating that answers, in (0, 5].
 
     Returns: value: the mean probability that a question known to be answerable is answered: 1 if a
-        known rating answers it, 0 if none does and none is missing, else 1 - (1 - rate)^missing.
-        The rate is how often a known rating of the context answers a question that no other text
-        in it answers: such answers / (such answers + known ratings of questions that none
-        answers). None if the context has no known rating. An empty context covers 0.
+        known rating answers it, 0 if no rating does and none is missing, otherwise
+        1 - (1 - rate)^missing. The rate is how often a known rating of the context answers a
+        question that no other text in it answers: such answers / (such answers + known ratings
+        of unanswered questions). None if the context has no known rating. An empty context covers
+        0.
         n: known ratings of the context on answerable questions.
         n_unjudged: its missing ratings on questions that are or may be answerable, plus 1 for each
-        question of which that is undecided.
-        low, high: the value is between them whatever the missing ratings say: an undecided
-        question is not answered, or answered, and one that may not be answerable counts only if it
-        widens the bounds. Texts of the context that are also in the pool are not taken into
-        account. Without an answerable question: undefined, no value and no bounds.
+        undecided question.
+        low, high: the value is between them whatever the missing ratings are. A question whose
+        answer is missing counts as not answered in `low`, as answered in `high`; a question that
+        may not be answerable counts only if that widens the bounds. The bounds ignore that a text
+        of the context may also be in the pool. Without an answerable question: undefined, no value
+        and no bounds.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
     Source: arXiv:2506.20051, equation 3.
 
@@ -98,7 +100,7 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
         value=_mean_chance(answered[:, sure], _rate(answered[:, sure])),
         n=n,
         n_unjudged=n_unjudged,
-        # The share of no questions: all that may be answerable are surely hit, or surely missed.
+        # No question is surely answerable: those that may be are all hit, or all missed.
         low=_share(n_answered, n_sure + may_be_missed, empty=1.0),
         high=_share(n_answered + n_open + may_be_hit, n_sure + may_be_hit, empty=0.0),
     )
@@ -106,16 +108,16 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
 
 @dataclass(frozen=True, slots=True)
 class RankStep:
-    """What the passage at one rank of a context adds.
+    """The contribution of the passage at one rank of a context.
 
     Attributes:
         rank: 1 for the first passage.
         n_answered: answerable questions that this passage answers.
-        n_new: those that no passage above answers.
+        n_new: answerable questions that this passage answers first.
         n_unjudged: its missing ratings on questions that are or may be answerable.
-        coverage: of the context down to this rank, in [0, 1]; None where no rating is known.
+        coverage: of the context down to this rank, in [0, 1]; None if no rating is known.
         incompleteness: 1 - coverage.
-        redundancy: share of this passage's answers that a passage above gave already, in [0, 1];
+        redundancy: share of this passage's answers that an earlier passage already gave, in [0, 1];
             None if it answers nothing.
     """
 
@@ -136,8 +138,8 @@ def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> l
         answerable: (n_questions,): 1 answerable, 0 not, nan undecided (left out here).
         eta: the lowest rating that answers, in (0, 5].
 
-    Returns: a step for each passage, in order. A missing rating is not an answer of that passage;
-        in `coverage` it counts as in `coverage()`.
+    Returns: a step for each passage, in order. A missing rating does not count as an answer;
+        for `coverage`, see `coverage()`.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
 
     >>> steps = rank_steps([[5, 0, 0], [3, 4, 0]], [1, 1, 1])
@@ -178,11 +180,11 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
         eta: the lowest rating that answers, in (0, 5].
 
     Returns: value = (answers - questions answered) / answers, over known ratings; None if no answer
-        of the context is known; undefined, without bounds, if it certainly gives none, such as the
-        empty context. `n` and `n_unjudged` count as in `coverage`; for an undefined value,
-        `n_unjudged` is 0.
+        of the context is known; undefined, without bounds, if the context certainly answers
+        nothing, such as the empty context. `n` and `n_unjudged` count as in `coverage`; for an
+        undefined value, `n_unjudged` is 0.
         low: each missing rating that may answer a new question answers it, once.
-        high: every missing rating is an answer, and none is to a new question.
+        high: every missing rating is an answer, to no new question.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
 
     >>> redundancy([[5, 4], [3, 4]], [1, 1])  # 4 answers to 2 questions
@@ -192,7 +194,7 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
     n, n_unjudged = _counts(answered, wanted)
     times = (answered[:, wanted == 1] == 1).sum(axis=0)
     n_answers, n_answered = int(times.sum()), int((times > 0).sum())
-    possible = (answered != 0)[:, wanted != 0].sum(axis=0)  # times, with the missing as answers
+    possible = (answered != 0)[:, wanted != 0].sum(axis=0)  # with missing ratings as answers
     most, n_new = int(possible.sum()), int((possible > 0).sum()) - n_answered
     if not most:
         return Value(None, n, 0, None, None)
@@ -206,7 +208,7 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
 
 
 def some(answered: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each question: 1 some text answers it, 0 none does, nan open."""
+    """Return for each question: 1 some text answers it, 0 no text does, nan undecided."""
     missing = np.isnan(answered).any(axis=0)
     return np.where((answered == 1).any(axis=0), 1.0, np.where(missing, np.nan, 0.0))
 
@@ -214,7 +216,7 @@ def some(answered: NDArray[np.float64]) -> NDArray[np.float64]:
 def _rate(answered: NDArray[np.float64]) -> float | None:
     """How often a known rating answers a question that no other text answers.
 
-    None: there are texts, and nothing is known of them.
+    None: there are texts, but no rating is known.
     """
     if len(answered) and np.isnan(answered).all():
         return None
@@ -224,9 +226,9 @@ def _rate(answered: NDArray[np.float64]) -> float | None:
 
 
 def _mean_chance(answered: NDArray[np.float64], rate: float | None) -> float | None:
-    """Mean over the questions of the chance that some text answers it.
+    """Mean over the questions of the probability that some text answers it.
 
-    Missing ratings answer at this rate, each by itself.
+    Missing ratings answer independently, with this rate.
     """
     if rate is None or not answered.shape[1]:
         return None
@@ -276,7 +278,7 @@ def density(
 
     Returns: a number >= 0; 1 is as dense as P**, and a text can be denser. 0 for a text that
         answers nothing, such as the empty context. None if it is undefined: no question is
-        answerable, P** has no tokens, or a text of no tokens answers something.
+        answerable, P** has no tokens, or a text without tokens answers something.
     Raises: ValueError for a number out of range.
     Source: arXiv:2506.20051, equation 6.
 
@@ -312,12 +314,12 @@ def density_value(
     So questions with missing ratings count as in the coverage, in the value and in the bounds.
 
     Args:
-        coverage: of the text, as from `coverage`.
+        coverage: of the text, from `coverage`.
         n_answerable: questions known to be answerable, >= 0.
-        tokens, required_tokens, weight: as in `density`.
+        tokens, required_tokens, weight: see `density`.
 
     Returns: the density, with `n` and `n_unjudged` of the coverage. Undefined if `density` or the
-        coverage is; without bounds if missing ratings leave that open.
+        coverage is; without bounds if missing ratings leave that undecided.
     Raises: ValueError for a number out of range.
     Source: arXiv:2506.20051, equation 6.
 
@@ -339,20 +341,20 @@ REQUIRED, PARTLY_REDUNDANT, FULLY_REDUNDANT, NO_ANSWER = 3, 2, 1, 0
 
 
 def find_required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> list[int]:
-    """Rows of the pool that together answer all answerable questions: P**, the oracle context.
+    """Find rows of the pool that together answer all answerable questions: P**, the oracle context.
 
-    Taken greedily: the passage that answers most questions not answered yet, the first of
-    `order` among equals, until no passage answers a new one. The smallest such set may be smaller.
+    The choice is greedy: take the passage that answers most open questions, the first of `order`
+    among equals, until no passage answers a new one. The smallest such set may be smaller.
 
     Args:
-        pool: (n_passages, n_questions) ratings in [0, 5], missing = nan = no answer known.
-        order: n_passages different numbers; of passages that add equally many answers the one with
-            the lowest number is taken.
-        eta: the rating that answers, in (0, 5].
+        pool: (n_passages, n_questions) ratings in [0, 5], missing = nan: no known answer.
+        order: n_passages different numbers; among passages that add equally many answers, the
+            lowest number wins.
+        eta: the lowest rating that answers, in (0, 5].
 
-    Returns: row numbers in the order taken; [] where no question is known to be answerable.
-    Raises: ValueError for a shape, a rating or an eta out of range, or numbers that are not one
-        for each passage and all different; it names the index.
+    Returns: row numbers in the order of choice; [] if no question is known to be answerable.
+    Raises: ValueError for a shape, a rating or an eta out of range, or if `order` does not have one
+        different number for each passage; it names the index.
     Source: arXiv:2506.20051; the rule for ties is ours.
 
     >>> find_required_subset([[5, 0, 0], [3, 4, 0], [0, 0, 5]], order=[0, 1, 2])
@@ -363,14 +365,14 @@ def find_required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA
     taken: list[int] = []
     todo = hits.any(axis=0)
     while todo.any():
-        best = max(rows, key=lambda row: int((hits[row] & todo).sum()))  # the first of equals
+        best = max(rows, key=lambda row: int((hits[row] & todo).sum()))  # the first among equals
         taken.append(best)
         todo &= ~hits[best]
     return taken
 
 
 def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -> list[int | None]:
-    """How much a report needs each passage, as relevance grades.
+    """Grade passages by how much a report needs them.
 
     3 required: in P**.
     2 partly redundant: P** answers the same questions, but the passage is rated higher on one of
@@ -380,23 +382,23 @@ def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -
 
     Args:
         pool: (n_passages, n_questions) ratings in [0, 5], missing = nan.
-        required: row numbers of P**, as `find_required_subset` gives them.
-        eta: the rating that answers, in (0, 5].
+        required: row numbers of P**, from `find_required_subset`.
+        eta: the lowest rating that answers, in (0, 5].
 
-    Returns: a grade for each row. P** is taken as it is given, so its rows are 3 whatever is
-        missing; another row has None where its missing ratings, or those of P**, could change the
-        grade, or could answer a question that P** is not known to answer.
-    Raises: ValueError for a shape, a rating or an eta out of range, a row that is not in the pool,
-        or a row that answers a question that no row of `required` does.
+    Returns: a grade for each row. Rows of P** are 3 whatever is missing. Another row has None
+        if its missing ratings, or those of P**, could change the grade, or could answer a
+        question that P** is not known to answer.
+    Raises: ValueError for a shape, a rating or an eta out of range, a row that is not in the
+        pool, or a row that answers a question that no row of `required` answers.
     Source: arXiv:2506.20051, in our reading.
-    Differs: in the authors' published tool each passage of the pool gets at least 1, so 0 is left
-        to passages of other topics, and a passage is fully redundant only where the best rating
+    Differs: in the authors' published tool each passage of the pool gets at least 1, so 0 remains
+        for passages of other topics, and a passage is fully redundant only if the best rating
         of P** is *strictly* higher than its own, on *every* question.
 
     >>> passage_grades([[5, 3, 0], [3, 0, 0], [0, 4, 1], [2, 0, 0]], required=[0])
     [3, 1, 2, 0]
     """
-    is_answer = answers(pool, eta)  # checks
+    is_answer = answers(pool, eta)  # checks the arguments
     for i, row in enumerate(required):
         if not 0 <= row < len(is_answer):
             raise ValueError(f"required[{i}] is {row}, not a row of a pool of {len(is_answer)}")
@@ -412,9 +414,9 @@ def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -
             continue
         answered, may_answer = least[i] >= eta, most[i] >= eta
         for j in np.flatnonzero(answered & (best_most < eta)):
-            raise ValueError(f"row {i} answers question {j}, which no required row does")
+            raise ValueError(f"row {i} answers question {j}, but no required row does")
         if (may_answer & (best_least < eta)).any():
-            grades.append(None)  # it may answer what P** does not
+            grades.append(None)  # it may answer a question that P** does not
         elif (answered & (least[i] > best_most)).any():
             grades.append(PARTLY_REDUNDANT)
         elif (may_answer & (most[i] > best_least)).any():
@@ -427,11 +429,11 @@ def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -
 
 
 def _rows(n: int, order: Sequence[int]) -> list[int]:
-    """The rows 0 to n - 1 in this order. Raises: ValueError if it is none."""
+    """The rows 0 to n - 1 in this order. Raises: ValueError for an invalid order."""
     ranks = list(order)
     if len(ranks) != n:
         raise ValueError(f"{len(ranks)} numbers in the order of {n} passages")
     for i, rank in enumerate(ranks):
         if rank in ranks[:i]:
-            raise ValueError(f"order[{i}] is {rank!r}, which another passage has already")
+            raise ValueError(f"order[{i}] is {rank!r}, which another passage already has")
     return sorted(range(n), key=ranks.__getitem__)

@@ -16,7 +16,7 @@ JuryMethod = Literal["vote", "median", "mean"]
 Ties = Literal["between", "worst", "unjudged"]
 METHODS: tuple[JuryMethod, ...] = get_args(JuryMethod)
 TIES: tuple[Ties, ...] = get_args(Ties)
-EQUAL = 1e-9  # places that differ by less are equal, but for rounding
+EQUAL = 1e-9  # positions closer than this are equal: rounding
 
 
 def combine_votes(
@@ -28,10 +28,10 @@ def combine_votes(
         votes: 1 or more codes 0..k-1, the worst label first.
         method: `vote`: the most frequent label; `median`: the middle label; `mean`: the label
             nearest the mean of the codes.
-        ties: where two or more labels have equally many votes, lie in the middle, or are equally
-            near the mean: `between`: the one of them nearest the mean (of a vote among labels that
-            tie; of a median among all from one middle label to the other), and of two equally near
-            ones the worse; `worst`: the worst of them; `unjudged`: none.
+        ties: for two or more labels with equally many votes, in the middle, or equally near the
+            mean: `between`: of these, the label nearest the mean, and of two equally near, the
+            worse (for a median, all labels from one middle label to the other are candidates);
+            `worst`: the worst of them; `unjudged`: none.
 
     Returns: the code; None for a tie under `unjudged`.
     Raises: ValueError without votes.
@@ -43,7 +43,7 @@ def combine_votes(
     (1, 1)
     """
     if not votes:
-        raise ValueError("wanted a vote, got none")
+        raise ValueError("wanted at least one vote")
     mean = sum(votes) / len(votes)
     if method == "vote":
         counts = [votes.count(code) for code in range(k)]
@@ -67,23 +67,23 @@ def combine_votes(
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-MIN_ITEMS, MIN_MEMBERS = 100, 3  # below, confusion matrices are guesses
+MIN_ITEMS, MIN_MEMBERS = 100, 3  # with fewer, confusion matrices are guesses
 MAX_STEPS = 1000
-CHANGE = 1e-6  # of a probability, below which EM ends
-NEVER = 1e-10  # stands for a probability of 0, whose log there is none of
+CHANGE = 1e-6  # EM ends when probabilities change less
+NEVER = 1e-10  # replaces a probability of 0 in logarithms
 
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """What EM ended with.
+    """The result of EM.
 
     Attributes:
         probabilities: (n, k) of each item's label.
         shares: (k,) of the labels.
-        confusions: (m, k, k) probability that a judge says the column where the row is true; a row
-            of a label that no item has is 0.
+        confusions: (m, k, k) probability that a judge gives the label of the column if the label of
+            the row is true; the row of a label that no item has is 0.
         log_likelihood: of all votes, natural log.
-        n_steps: of EM. converged: whether it ended before the most that it may take.
+        n_steps: of EM. converged: whether it ended before the limit of steps.
     """
 
     probabilities: Floats
@@ -95,7 +95,7 @@ class DawidSkene:
 
     @property
     def codes(self) -> Codes:
-        """(n,) the likeliest label of each item, of equally likely ones the worst."""
+        """(n,) the most probable label of each item; of equally probable ones, the worst."""
         likeliest: Codes = self.probabilities.argmax(1)
         return likeliest
 
@@ -103,23 +103,24 @@ class DawidSkene:
 def dawid_skene(votes: Codes, k: int, *, most_steps: int = MAX_STEPS) -> DawidSkene:
     """Estimate the most likely labels, with one confusion matrix for each judge.
 
-    The model assumes that judges err independently, given the true label. Models make the same
-    errors, so the probabilities are too close to 0 and 1, and EM may find what the judges share
+    The model assumes that judges err independently, given the true label. Models make similar
+    errors, so the probabilities are too close to 0 and 1, and EM may find the judges' common error
     instead of the truth. Always check the result against human labels.
 
     Args:
-        votes: (n, m) codes 0..k-1, -1 where a judge gave none; each item has one at least.
+        votes: (n, m) codes 0..k-1, -1 if a judge gave none; each item has at least one.
 
     Raises: ValueError for a code out of range, or an item without votes; it names the index.
     Source: Dawid and Skene, "Maximum likelihood estimation of observer error-rates using the EM
-        algorithm" (1979): maximum likelihood, begun at the shares of the votes, nothing smoothed.
+        algorithm" (1979): maximum likelihood, started at the shares of the votes, without
+        smoothing.
     """
     if votes.ndim != 2 or not votes.size:
         raise ValueError(f"wanted items by judges, got {votes.shape}")
     for i, j in np.argwhere((votes < -1) | (votes >= k)):
         raise ValueError(f"votes[{i}, {j}] is {votes[i, j]}, wanted -1 to {k - 1}")
     for i in np.flatnonzero((votes < 0).all(1)):
-        raise ValueError(f"votes[{i}] is empty: nobody labelled the item")
+        raise ValueError(f"votes[{i}] is empty: no judge labelled the item")
     n, m = votes.shape
     by_judge = (votes[:, :, None] == np.arange(k)).astype(np.float64)
     one_hot, chances = by_judge.reshape(n, m * k), by_judge.sum(1)
@@ -144,9 +145,10 @@ def dawid_skene(votes: Codes, k: int, *, most_steps: int = MAX_STEPS) -> DawidSk
 
 @dataclass(frozen=True)
 class EffectiveVotes:
-    """The effective number of judges: `n_members` say as much as `value` independent ones.
+    """The effective number of judges: `n_members` give as much information as `value` independent
+    ones.
 
-    `correlation` is the mean over the pairs of members whose errors both vary. None: unknown.
+    `correlation` is the mean over pairs of members whose errors both vary. None: unknown.
     """
 
     n_members: int
@@ -155,14 +157,14 @@ class EffectiveVotes:
 
 
 def effective_votes(errors: NDArray[np.float64]) -> EffectiveVotes:
-    """The effective number of judges, m / (1 + (m - 1) r), r the mean correlation of their errors.
+    """Compute the effective number of judges, m / (1 + (m - 1) r), r the mean error correlation.
 
     Args:
         errors: (n, m) 1 where a judge's label is wrong, 0 where it is right, nan where it gave
-            none. A pair is correlated over the items that both labelled.
+            none. The correlation of a pair is over the items that both labelled.
 
-    Where errors go against each other (r < 0) the value is above m; None from r = -1 / (m - 1) on,
-    where errors cancel out.
+    If errors are negatively correlated (r < 0), the value is above m; None from r = -1 / (m - 1)
+    on, where errors cancel out.
     Source: Kish, "Survey Sampling" (1965), the design effect of equally correlated values.
 
     >>> same = np.array([[1.0, 1.0], [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
@@ -224,8 +226,8 @@ def count_mixed_labels(
     """Count (human label, final label) by topic; each item is judged again with a probability.
 
     Args:
-        truth: (n,) codes 0..k-1. cheap, expensive: (n,) codes, -1: no label, in the last column.
-        goes: (n,) chance in [0, 1] that the expensive one's label is given.
+        truth: (n,) codes 0..k-1. cheap, expensive: (n,) codes; -1 (no label) is the last column.
+        goes: (n,) probability in [0, 1] that the expensive judge's label counts.
 
     Returns: (n_topics, k, k + 1) expected counts.
     """
@@ -236,9 +238,9 @@ def count_mixed_labels(
 
 
 def find_threshold(confidence: Sequence[float] | Floats, share: float) -> tuple[float, float]:
-    """Find the threshold that sends about this share of items on, and the share that it sends on.
+    """Find the threshold that escalates about this share of items, and the exact share.
 
-    Raises: ValueError where no item has a confidence.
+    Raises: ValueError if no item has a confidence.
 
     >>> find_threshold([0.2, 0.4, 0.6, 0.8], 0.5)
     (0.6, 0.5)
@@ -255,18 +257,18 @@ def find_threshold(confidence: Sequence[float] | Floats, share: float) -> tuple[
 
 Unit = Literal["topic", "item"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-MIN_TOPICS = 12  # below, Student's t is so wide, and topics so few, that no bound holds
-COVERED = 0.8  # share of the topics that must have kept items before a bound speaks of topics
-STEPS = 20  # thresholds that are tested at most, at equal shares of the items
+MIN_TOPICS = 12  # with fewer, Student's t is so wide that no bound holds
+COVERED = 0.8  # share of the topics that need kept items before a bound applies to topics
+STEPS = 20  # most thresholds that are tested, at equal shares of the items
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What is kept from each of S thresholds on, the highest first.
+    """Items kept at each of S thresholds, the highest first.
 
     Attributes:
-        thresholds: (S,) an item is kept whose confidence is at least this.
-        kept, wrong: (S, n_topics) items kept, and those of them whose label is wrong.
+        thresholds: (S,) an item with at least this confidence is kept.
+        kept, wrong: (S, n_topics) kept items, and kept items with a wrong label.
         items: (n_topics,) all items, kept or not.
     """
 
@@ -276,7 +278,7 @@ class Counts:
     items: Floats
 
     def of(self, topics: NDArray[np.bool_]) -> Counts:
-        """The same of these topics."""
+        """The counts of these topics."""
         kept, wrong = self.kept[:, topics], self.wrong[:, topics]
         return Counts(self.thresholds, kept, wrong, self.items[topics])
 
@@ -288,13 +290,13 @@ def counts(
     n_topics: int,
     steps: int = STEPS,
 ) -> Counts:
-    """What would be kept and wrong at thresholds that keep about 1/steps, 2/steps, ... of all.
+    """Count kept and wrong items at thresholds that keep about 1/steps, 2/steps, ... of all items.
 
     Args:
-        confidence: (n,) of each item; nan: none, it is never kept.
-        is_wrong: (n,) whether its label is. topic_of: (n,) in 0 .. n_topics - 1.
+        confidence: (n,) of each item; nan: none, never kept.
+        is_wrong: (n,) whether its label is wrong. topic_of: (n,) in 0 .. n_topics - 1.
 
-    Which thresholds are tried depends on the confidence alone, never on what is wrong.
+    The choice of thresholds depends on the confidence only, not on the errors.
     """
     sure, wrong = np.asarray(confidence, np.float64), np.asarray(is_wrong, np.bool_)
     at = np.asarray(topic_of, np.int64)
@@ -315,16 +317,16 @@ def counts(
 def compute_error_bound(
     kept: Floats, wrong: Floats, confidence: float, unit: Unit = "topic"
 ) -> float:
-    """Compute the upper bound of the share of wrong labels among the kept ones.
+    """Compute an upper bound for the share of wrong labels among the kept ones.
 
     Args:
         kept, wrong: (n_topics,) counts. confidence: of the bound, one-sided, in (0.5, 1).
-        unit: `topic`: the topics are a sample of topics. The share is a ratio estimate, its error
-            that of leaving out one topic at a time, with Student's t; never below the bound of
-            `item`, which speaks where all topics go alike. `item`: the items are a sample of
-            items (Clopper and Pearson's exact bound), whatever topics they are of.
+        unit: `topic`: the topics are a sample of topics. The share is a ratio estimate, with the
+            standard error of leaving out one topic at a time and Student's t; never below the
+            bound of `item`, which decides if all topics are alike. `item`: the items are a
+            sample of items (Clopper and Pearson's exact bound), whatever their topics.
 
-    Returns: a share; nan without kept items or, of topics, with fewer than 2 that have some.
+    Returns: a share; nan without kept items or, for topics, with fewer than 2 that have some.
 
     >>> kept, wrong = np.array([10.0, 10, 10]), np.array([0.0, 2, 4])
     >>> [round(compute_error_bound(kept, wrong, 0.9, unit), 3) for unit in ("item", "topic")]
@@ -347,9 +349,9 @@ def compute_error_bound(
 
 
 def design_effect(kept: Floats, wrong: Floats) -> float:
-    """How much larger the variance of the share is over topics than over as many single items.
+    """How much larger the variance of the share is over topics than over independent items.
 
-    nan where it cannot be estimated: no item kept, all right, all wrong.
+    nan if it cannot be estimated: no item kept, all right, or all wrong.
     """
     has, n = kept > 0, float(kept.sum())
     share = float(wrong.sum()) / n if n else 0.0
@@ -361,19 +363,19 @@ def design_effect(kept: Floats, wrong: Floats) -> float:
 
 
 def find_safe_threshold(tally: Counts, agree: float, confidence: float, unit: Unit) -> int | None:
-    """The index of the lowest threshold whose kept labels are right at least as often as wanted.
+    """Find the index of the lowest threshold whose kept labels are right often enough.
 
-    Thresholds are tested from the highest down, each at the whole level, until one fails: fixed
-    sequence testing, which needs no correction for how many are tested. By topic it starts where
-    4 in 5 of the topics have kept items: before, the bound would speak of topics that nothing is
-    known of.
+    Thresholds are tested from the highest down, each at the full level, until one fails: fixed
+    sequence testing, which needs no correction for the number of tests. By topic, it starts where
+    4 in 5 of the topics have kept items: before that, the bound would cover topics without data.
 
     Args:
-        agree: share of kept labels that are right, in (0, 1). confidence: of the bound.
+        agree: wanted share of right labels among the kept ones, in (0, 1). confidence: of the
+            bound.
 
-    Returns: None where the first test fails, or none can be made.
-    Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items. By topic the bound is
-        that of `compute_error_bound`.
+    Returns: None if the first test fails, or none is possible.
+    Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items. By topic, the bound is
+        `compute_error_bound`.
     """
     covers = (tally.kept > 0).mean(1) >= COVERED if unit == "topic" else tally.kept.any(1)
     index = None
@@ -390,7 +392,7 @@ class Violations:
 
     Attributes:
         share: of the splits in which kept labels were right less often than promised.
-        kept: mean share of items kept. n: splits. n_topics: that the threshold was chosen on.
+        kept: mean share of items kept. n: splits. n_topics: topics behind the choice of threshold.
     """
 
     share: float
@@ -402,16 +404,16 @@ class Violations:
 def violations(
     tally: Counts, agree: float, confidence: float, unit: Unit, *, splits: int = 300, seed: int = 0
 ) -> Violations:
-    """Choose the threshold on one half of the topics and look at the others, many times.
+    """Choose the threshold on one half of the topics and test it on the other half, many times.
 
-    Each half is smaller than the whole and the other half is a small sample itself, so the measured
-    share of violations is higher than the one to expect for the whole.
+    Each half is smaller than the whole, and the other half is a small sample too, so the measured
+    share of violations is higher than the share to expect for the whole.
 
     Raises: ValueError for fewer than 4 topics.
     """
     n_topics = len(tally.items)
     if n_topics < 4:
-        raise ValueError(f"wanted 4 topics or more to split, got {n_topics}")
+        raise ValueError(f"wanted at least 4 topics to split, got {n_topics}")
     rng, half = np.random.default_rng(seed), (n_topics + 1) // 2
     n_broken, kept = 0, 0.0
     for _ in range(splits):

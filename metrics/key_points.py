@@ -1,4 +1,4 @@
-"""Key points that an answer states (KPR, KPP, KPF), and agreement of two lists item by item."""
+"""Key points in an answer (KPR, KPP, KPF), and the match of two lists item by item."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def key_point_f1(recall: Value, precision: Value) -> Value:
         computed from their bounds. Without key points (KPR undefined): undefined. Without claims
         (KPP undefined): 0 if KPR is 0, as for an answer without text; otherwise undefined, since
         one judge found key points and the other found no claim. If missing labels leave open which
-        of the two it is, the value is None and both bounds are 0, the only possible value.
+        case applies, the value is None and both bounds are 0, the only possible value.
     Raises: ValueError for a value outside [0, 1].
     Source: arXiv:2410.23000.
 
@@ -105,13 +105,13 @@ def key_point_f1(recall: Value, precision: Value) -> Value:
 
 
 def micro_recall(labels_by_topic: Mapping[str, Sequence[str | None]]) -> Value:
-    """Compute KPR over the key points of all questions: each point counts the same, in [0, 1].
+    """Compute KPR over the key points of all questions: each point has equal weight, in [0, 1].
 
-    In the macro mean each question counts the same: `mean_over_topics` of `key_point_recall`, as in
-    the run scores of the paper.
+    In the macro mean, each question has equal weight: `mean_over_topics` of `key_point_recall`, as
+    in the run scores of the paper.
 
     Args:
-        labels_by_topic: question -> its labels, as for `key_point_recall`. For a question that the
+        labels_by_topic: question -> its labels, see `key_point_recall`. For a question that the
             run did not answer, give a no for each key point.
 
     Returns: `key_point_recall` of all labels together.
@@ -264,7 +264,7 @@ def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> L
     (0.5, Value(value=1.0, n=2, n_unjudged=1, low=0.6666666666666666, high=1.0), 0.667)
     """
     if not wanted:
-        raise ValueError("the wanted list is empty, so that recall is undefined")
+        raise ValueError("the wanted list is empty, so recall is undefined")
     precision, recall = _share(made), _share(wanted)
     return ListScores(precision, recall, key_point_f1(recall, precision))
 

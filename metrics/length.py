@@ -1,4 +1,4 @@
-"""How long a text is, in words as the TREC RAG tracks count them, or by a named tokenizer."""
+"""Length of a text: words as the TREC RAG tracks count them, or tokens of a named tokenizer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _tiktoken(name: str) -> Callable[[str], int]:
         encoding = tiktoken.get_encoding(encoding_name)
     except OSError as error:
         raise ValueError(
-            f"the file of {name!r} is not in TIKTOKEN_CACHE_DIR and cannot be fetched: {error}"
+            f"the file of {name!r} is not in TIKTOKEN_CACHE_DIR and cannot be downloaded: {error}"
         ) from error
     return lambda text: len(encoding.encode_ordinary(text))
 
@@ -79,12 +79,12 @@ def _tokenizers_file(path: str) -> Callable[[str], int]:
     from tokenizers import Tokenizer
 
     if not Path(path).is_file():
-        raise ValueError(f"the tokenizer file {path!r} is absent, wanted {_WANTED}")
+        raise ValueError(f"the tokenizer file {path!r} does not exist, wanted {_WANTED}")
     try:
         tokenizer = Tokenizer.from_file(path)
     except Exception as error:  # the library raises nothing narrower
         raise ValueError(f"{path!r} is not a file of the tokenizers library: {error}") from error
-    tokenizer.encode_special_tokens = True  # of the text: as the characters that they are
+    tokenizer.encode_special_tokens = True  # special tokens in the text count as characters
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)

@@ -1,4 +1,4 @@
-"""How much of the parts of a narrative an answer covers, by the nuggets of each part."""
+"""Coverage of a narrative's parts by an answer, from the nuggets of each part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from .answer_scores import NUGGET_GAINS, UNDEFINED, Value
 
 NARRATIVE_MEASURES = ("SN", "SN_strict", "SN_vital")
-# The two that are weighted means of what nuggets earn.
+# The two measures that are weighted means of nuggets' gains.
 NARRATIVE_GAINS = {"SN": NUGGET_GAINS["A"], "SN_strict": NUGGET_GAINS["A_strict"]}
 
 
@@ -37,7 +37,7 @@ def narrative_scores(
         are not stated, and stated. SN_vital without vital nuggets is 0/0.
     Raises: ValueError if lengths differ or a label is unknown.
     Source: ours; the TREC 2025 RAG track maps nuggets to sub-narratives (`mapped_sub_narrative`)
-        and publishes no measure of them that could be compared.
+        but publishes no comparable measure.
 
     >>> scores = narrative_scores(["support", "not_support", "support"], ["vital"] * 3, "aab")
     >>> scores["SN"].value, scores["SN_vital"].value
@@ -71,7 +71,7 @@ def narrative_weights(sub_narratives: Sequence[str]) -> list[float]:
     return [1 / (len(sizes) * sizes[name]) if name else 0.0 for name in sub_narratives]
 
 
-Group = list[tuple[str | None, bool]]  # of each nugget its label, and whether it is vital
+Group = list[tuple[str | None, bool]]  # label of each nugget, and whether it is vital
 
 
 def group_nuggets(
@@ -88,7 +88,7 @@ def group_nuggets(
     """
     if not len(labels) == len(importances) == len(sub_narratives):
         n = f"{len(labels)} labels, {len(importances)} importances"
-        raise ValueError(f"{n} and {len(sub_narratives)} sub-narratives, wanted as many of each")
+        raise ValueError(f"{n} and {len(sub_narratives)} sub-narratives, wanted equal numbers")
     groups: dict[str, Group] = {}
     for i, (label, importance, name) in enumerate(
         zip(labels, importances, sub_narratives, strict=True)
@@ -134,7 +134,7 @@ def _share(groups: Sequence[Sequence[str | None]]) -> Value:
 
 
 def _value(value: float | None, n: int, n_unjudged: int, low: float, high: float) -> Value:
-    """A value within its bounds, also where the last bit of a division says otherwise."""
+    """A value within its bounds, despite rounding."""
     if value is not None:
         low, high = min(low, value), max(high, value)
     return Value(value, n, n_unjudged, low, high)

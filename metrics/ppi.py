@@ -1,16 +1,16 @@
 """Scores corrected with human labels of some items: prediction-powered estimates by topic.
 
 A score that is linear in its items, sum_i w_i gain_i, is estimated from the judge's gain f_i of
-every item and the human gain h_i of those items that were labelled:
+every item and the human gain h_i of the labelled items:
 
     value = lam * sum_i w_i f_i  +  W * sum_labelled a_i (h_i - lam f_i) / sum_labelled a_i
 
 W = sum_i w_i, and a_i = w_i / (labelled share of the item's stratum). The first term is precise
-and biased, the second removes its bias. Whatever `lam` is, the value estimates the human score;
-lam = 0 uses the labels alone, and a good lam makes the interval short.
+but biased; the second removes its bias. For any `lam`, the value estimates the human score;
+lam = 0 uses only the labels, and a good lam makes the interval short.
 
-Source: arXiv:2301.09633 (PPI) and arXiv:2311.01453 (PPI++, the choice of lam), in the form that
-survey statistics calls the difference estimator, with the ratio of Hajek (Sarndal, Swensson and
+Source: arXiv:2301.09633 (PPI) and arXiv:2311.01453 (PPI++, the choice of lam). Survey statistics
+calls this form the difference estimator, with the ratio of Hajek (Sarndal, Swensson and
 Wretman, "Model Assisted Survey Sampling", 1992, sections 5.7 and 6.3).
 """
 
@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 
 from .inference import LEVEL, Interval
 
-# Labels' worth of a judge that knows nothing, added to what the labels show of its errors: with
-# few labels a good judge errs in none of them, which does not make its score exact.
+# Pseudo-labels of a judge without information, added to the errors seen in the labels: with few
+# labels a good judge may have no error in them, which does not make its score exact.
 _PRIOR_LABELS = 2.0
 
 
 @dataclass(frozen=True)
 class Moments:
-    """How the choice of labels moves a score: variance of its human and judge part, covariance.
+    """Variances and covariance of a score's human and judge part over choices of labels.
 
-    They add up over samples: the sum over the runs of a leaderboard tunes one lam for all.
+    They can be added over samples: the sum over the runs of a leaderboard gives one lam for all.
     """
 
     human: float
@@ -45,17 +45,18 @@ class Moments:
 
     @property
     def lam(self) -> float:
-        """The weight of the judge that makes the variance smallest, in [0, 1]; 0 for no help.
+        """The weight of the judge with the smallest variance, in [0, 1]; 0 if the judge does not
+        help.
 
         Source: arXiv:2311.01453, section 6 (power tuning).
-        Differs: where every topic has labels, the variance is that of the draw of labels within
-        strata alone, since what topics add is then the same for every lam.
+        Differs: if every topic has labels, the variance is only over draws of labels within strata,
+            because the part of the topics is then the same for every lam.
         """
         return min(max(self.both / self.judged, 0.0), 1.0) if self.judged > 0 else 0.0
 
     @property
     def rho(self) -> float | None:
-        """Correlation of judge and human gains as they count in the score; None: no variance."""
+        """Correlation of judge and human gains, weighted as in the score; None without variance."""
         if self.human <= 0 or self.judged <= 0:
             return None
         return min(max(self.both / float(np.sqrt(self.human * self.judged)), -1.0), 1.0)
@@ -67,35 +68,35 @@ class Moments:
     def label_saving(self, lam: float) -> float | None:
         """Share of the labels that the judge saves: 1 - variance(lam) / variance(0).
 
-        It is rho squared where lam is neither 0 nor 1; None where human gains do not vary.
+        It equals rho squared if lam is neither 0 nor 1; None if human gains do not vary.
         """
         return 1 - self.variance(lam) / self.human if self.human > 0 else None
 
 
 def moments(items: Sample) -> Moments:
-    """The variances and the covariance of a score's two parts: what lam is tuned on.
+    """Compute the variances and the covariance of a score's two parts, which determine lam.
 
-    Over draws of labels within strata; where some topics have no label at all, over topics too
-    (by the jackknife), since there the choice of the topics to label moves the score as well.
+    Over draws of labels within strata; if some topics have no label, also over topics (by the
+    jackknife), because then the choice of labelled topics moves the score too.
 
-    Raises: ValueError if no item that weighs has a label, or all that have are of one topic.
+    Raises: ValueError if no item with weight has a label, or all labels are in one topic.
     """
     weighs = items.weights > 0
     if (items.stratum_labels[weighs] > 0).all():
         return label_moments(items)
     alone = _without_topics(items, 0.0)[1]
-    moved = alone - _without_topics(items, 1.0)[1]  # by the judge, at full trust
+    moved = alone - _without_topics(items, 1.0)[1]  # with full weight on the judge
     return Moments(_jackknife(alone, alone), _jackknife(moved, moved), _jackknife(alone, moved))
 
 
 def label_moments(items: Sample) -> Moments:
-    """The variances and the covariance of a score's two parts over draws of labels.
+    """Compute the variances and the covariance of a score's two parts over draws of labels.
 
-    Of each labelled item, its influence on the ratio; of those, the stratified variance with the
+    They use each labelled item's influence on the ratio, and the stratified variance with the
     finite population correction (Cochran, "Sampling Techniques", 1977, sections 5.6 and 6.11).
     Strata with fewer than 2 labels are merged into one.
 
-    Raises: ValueError if no item that weighs has a label.
+    Raises: ValueError if no item with weight has a label.
     """
     on, a = _weigh_labelled(items)
     scale = items.weights.sum() / a.sum()
@@ -121,12 +122,12 @@ def label_moments(items: Sample) -> Moments:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A corrected score, or the difference of two, with what its intervals need."""
+    """A corrected score, or the difference of two, with the quantities for its intervals."""
 
     value: float
     without_topic: Floats  # (n_topics,) the value with each topic left out
     label_variance: float  # over draws of labels, for these topics
-    few_labels: float  # the part of it that no label showed
+    few_labels: float  # its part from pseudo-labels
     label_df: float  # degrees of freedom of label_variance
     n_labels: int
     n_items: int
@@ -137,19 +138,19 @@ class Estimate:
     def topic_variance(self) -> float:
         """Variance over topics and labels, by the jackknife over topics (Quenouille, Tukey).
 
-        Close to the linearised variance with topics as clusters, and a little more careful where
-        a run has few labels.
+        Close to the linearised variance with topics as clusters, and slightly larger if a run has
+        few labels.
         """
         return _jackknife(self.without_topic, self.without_topic) + self.few_labels
 
 
 def estimate(items: Sample, lam: float) -> Estimate:
-    """The corrected score of one sample; `lam` in [0, 1] is the trust in the judge, 0 for none.
+    """Compute the corrected score; `lam` in [0, 1] is the weight of the judge, 0 for none.
 
-    Raises: ValueError if no item that weighs has a label, or all that have are of one topic.
+    Raises: ValueError if no item with weight has a label, or all labels are in one topic.
 
-    Here the judge's score is 0.75, and in each topic it says 1 where people say 0 of one label in
-    two:
+    Here the judge's score is 0.75, and in each topic the judge gives 1 but people 0 for one label
+    in two:
 
     >>> nan = float("nan")
     >>> items = sample(judged=[1, 1, 0, 1, 1, 1, 0, 1], human=[1, 0, nan, nan, 1, 0, nan, nan],
@@ -163,7 +164,7 @@ def estimate(items: Sample, lam: float) -> Estimate:
     few = min(_PRIOR_LABELS / m, 1.0) * max(of_labels.human - shown, 0.0)
     weighs = items.weights > 0
     drawn, pool = items.stratum_labels[weighs], items.stratum_items[weighs]
-    # A stratum's mean costs a degree of freedom, shared by the labels of all runs in it.
+    # A stratum's mean costs one degree of freedom, shared by the labels of all runs in it.
     df = float((1 - 1 / items.stratum_labels[on & weighs]).sum()) - 1
     return Estimate(
         value=value,
@@ -179,9 +180,9 @@ def estimate(items: Sample, lam: float) -> Estimate:
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """One score minus another over the same topics, paired by topic.
+    """Subtract one score from another over the same topics, paired by topic.
 
-    The labels of the two count as drawn apart: the items are different ones.
+    The labels of the two count as independent draws, because the items differ.
 
     Raises: ValueError if the two have different numbers of topics.
     """
@@ -202,7 +203,7 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 
 
 def measure_gap(items: Sample) -> float:
-    """How much higher the judge scores the labelled items than all; near 0 for a random draw.
+    """How much higher the judge scores the labelled items than all items; near 0 for random draws.
 
     Its variance is `moments(items).judged`.
     """
@@ -212,11 +213,11 @@ def measure_gap(items: Sample) -> float:
 
 
 def _weigh_labelled(items: Sample) -> tuple[NDArray[np.bool_], Floats]:
-    """Which items have a label, and of those the weight of all items they stand for."""
+    """Mask of labelled items, and the weight of all items that each labelled item represents."""
     on = items.is_labelled
     a = items.weights[on] * items.stratum_items[on] / items.stratum_labels[on]
     if not a.sum() > 0:
-        raise ValueError("no item that weighs in the score has a label")
+        raise ValueError("no item with weight in the score has a label")
     return on, a
 
 
@@ -231,18 +232,18 @@ def _without_topics(items: Sample, lam: float) -> tuple[float, Floats]:
     share = by_topic(a, on)
     error = by_topic(a * (items.human[on] - lam * items.judged[on]), on)
     if np.count_nonzero(share) < 2:
-        raise ValueError("the labels are of one topic, wanted 2 topics or more")
+        raise ValueError("the labels are in one topic, wanted at least 2 topics")
     value = lam * judged.sum() + weight.sum() * error.sum() / share.sum()
     rest = [x.sum() - x for x in (judged, weight, error, share)]
     n = np.count_nonzero(items.is_counted)
     grown = np.where(
         items.is_counted, n / (n - 1), 1.0
-    )  # so that the other topics weigh 1 together
+    )  # so that the weights of the other topics sum to 1
     return float(value), grown * (lam * rest[0] + rest[1] * rest[2] / rest[3])
 
 
 def _jackknife(one: Floats, other: Floats) -> float:
-    """The covariance of two values, from what they are without each topic."""
+    """The covariance of two values, from their values without each topic."""
     t = len(one)
     return float((t - 1) / t * ((one - one.mean()) * (other - other.mean())).sum())
 
@@ -253,23 +254,23 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sample:
-    """The items of one score, those with a human label among them, and how they were drawn.
+    """The items of one score, the human labels of some of them, and how these were drawn.
 
-    Labels are taken to be a random draw within each stratum: a topic, or a topic's items of one
-    run. A stratum may hold items of other runs too, hence its two counts.
+    Labels count as a random draw within each stratum: a topic, or one run's items of a topic. A
+    stratum may include items of other runs, which is why it has two counts.
 
     Raises: ValueError if lengths differ or a value is out of range; it names the index.
     """
 
-    judged: Floats  # (n,) what the judge says the item earns
-    human: Floats  # (n,) what people say it earns; nan = not labelled
-    weights: Floats  # (n,) >= 0; what the item is worth in the score
+    judged: Floats  # (n,) gain of the item by the judge
+    human: Floats  # (n,) gain of the item by people; nan: not labelled
+    weights: Floats  # (n,) >= 0; weight of the item in the score
     topics: Ints  # (n,) in 0 .. n_topics - 1
     n_topics: int  # topics that the score averages over, also those without an item here
     strata: Ints  # (n,) name of the item's stratum
     stratum_labels: Ints  # (n,) labels drawn in that stratum
     stratum_items: Ints  # (n,) items in it
-    by_own_topics: bool = False  # a topic without an item here is left out, where it counts 0 else
+    by_own_topics: bool = False  # leave out a topic without items instead of counting 0
 
     def __post_init__(self) -> None:
         n = len(self.judged)
@@ -305,7 +306,7 @@ class Sample:
 
     @property
     def n_labels(self) -> int:
-        """Labelled items that weigh in the score."""
+        """Number of labelled items with weight in the score."""
         return int((self.is_labelled & (self.weights > 0)).sum())
 
 
@@ -318,9 +319,9 @@ def sample(
     strata: Sequence[int] | Ints | None = None,
     n_topics: int | None = None,
 ) -> Sample:
-    """A sample whose strata hold no other items; by default the strata are the topics.
+    """Make a sample whose strata hold no other items; by default, the strata are the topics.
 
-    Args: as the fields of `Sample`; `n_topics` by default counts the topics up to the highest.
+    Args: the fields of `Sample`; `n_topics` by default counts the topics up to the highest number.
 
     >>> sample([1, 0, 1], [1, float("nan"), 0], [0.5, 0.5, 1], [0, 0, 1]).stratum_labels.tolist()
     [1, 1, 1]
@@ -342,10 +343,10 @@ def sample(
 
 
 def interval_like_these(estimate: Estimate, *, level: float = LEVEL) -> Interval:
-    """The interval for topics like these: another sample of topics would give another score.
+    """Compute the interval for similar topics: another sample of topics would give another score.
 
-    Student's t with one degree of freedom less than there are topics with labels. With a label
-    on every item it is the t interval of the topic means:
+    Student's t, with the number of labelled topics minus 1 as degrees of freedom. If every item has
+    a label, it is the t interval of the topic means:
 
     >>> one = sample([0, 0, 0], human=[0.0, 0.5, 1.0], weights=[1 / 3] * 3, topics=[0, 1, 2])
     >>> interval = interval_like_these(estimate(one, lam=0.0))
@@ -359,9 +360,9 @@ def interval_like_these(estimate: Estimate, *, level: float = LEVEL) -> Interval
 
 
 def interval_of_these(estimate: Estimate, *, level: float = LEVEL) -> Interval:
-    """The interval for these very topics: people labelling every item would give the truth.
+    """Compute the interval for exactly these topics: labels of every item would give the truth.
 
-    Bounds are None where a stratum has 1 label or none, for then its items are not represented.
+    Bounds are None if a stratum has fewer than 2 labels, because its items are not represented.
     """
     if not estimate.all_strata_drawn:
         return Interval(estimate.value, None, None, len(estimate.without_topic), level)
@@ -371,10 +372,10 @@ def interval_of_these(estimate: Estimate, *, level: float = LEVEL) -> Interval:
 
 @dataclass(frozen=True)
 class LabelsNeeded:
-    """How many labels of a score's items an interval of a wanted half-width takes.
+    """Number of labels of a score's items that an interval of a wanted half-width needs.
 
-    `like_these` None: no number of labels of these topics gets there, for with all items
-    labelled the half-width would still be `least_half_width`, which the topics alone cause.
+    `like_these` None: no number of labels suffices, because with all items labelled the half-width
+    would still be `least_half_width`, caused by the topics alone.
     """
 
     like_these: int | None
@@ -385,9 +386,10 @@ class LabelsNeeded:
 def labels_needed(
     estimate: Estimate, half_width: float, *, level: float = LEVEL
 ) -> LabelsNeeded | None:
-    """Labels that a half-width needs, drawn as the present ones; None: too few to say.
+    """Estimate the labels that a half-width needs, drawn like the present ones; None: too few to
+    say.
 
-    The variance over labels falls as 1/n - 1/N; that over topics stays.
+    The variance over labels falls as 1/n - 1/N; the variance over topics stays.
 
     Raises: ValueError if half_width is not above 0.
     """
@@ -407,7 +409,7 @@ def labels_needed(
 
 
 def _labels_for(estimate: Estimate, variance: float) -> int:
-    """Labels at which the variance over draws of them comes down to this one."""
+    """Number of labels at which the variance over label draws falls to this one."""
     n, n_items = estimate.n_labels, estimate.n_items
     if estimate.label_variance <= variance and n == n_items:
         return n
@@ -426,17 +428,17 @@ def _quantile(level: float, df: float) -> float:
     return float(stdtrit(df, (1 + level) / 2))
 
 
-# Below this singular value of the table the judge hardly tells labels apart, and undoing its
-# errors multiplies chance by more than 10.
+# Below this singular value of the table the judge hardly distinguishes labels, and undoing its
+# errors multiplies noise by more than 10.
 _WEAKEST = 0.1
 
 
 @dataclass(frozen=True)
 class ErrorRates:
-    """How often the judge says each label where people say each.
+    """How often the judge gives each label if people give each.
 
     `table` (k, k): row = label by people, column = label by the judge, rows sum to 1; a row is
-    nan where people never gave that label. `n`: the labels it was counted from.
+    nan if people never gave that label. `n`: the labels behind the table.
     """
 
     table: Floats
@@ -444,12 +446,12 @@ class ErrorRates:
 
     @property
     def sensitivity(self) -> float | None:
-        """Of 2 labels: how often the judge finds the better one; None if people never gave it."""
+        """For 2 labels: how often the judge finds the better one; None if people never gave it."""
         return self._share(1)
 
     @property
     def specificity(self) -> float | None:
-        """Of 2 labels: how often the judge finds the worse one; None if people never gave it."""
+        """For 2 labels: how often the judge finds the worse one; None if people never gave it."""
         return self._share(0)
 
     def _share(self, label: int) -> float | None:
@@ -460,12 +462,12 @@ class ErrorRates:
 
 
 def count_error_rates(human: Ints, judged: Ints, weights: Floats, n_labels: int) -> ErrorRates:
-    """Count the judge's errors on items that people labelled.
+    """Count the judge's errors on human-labelled items.
 
     Args:
         human: (n,) each item's label by people, in 0 .. n_labels - 1.
         judged: (n,) its label by the judge, in the same range.
-        weights: (n,) >= 0; how many items each stands for.
+        weights: (n,) >= 0; number of items that each represents.
 
     Raises: ValueError if lengths differ or a label is out of range; it names the index.
     """
@@ -485,11 +487,11 @@ def count_error_rates(human: Ints, judged: Ints, weights: Floats, n_labels: int)
 
 
 def correct_shares(observed: Floats, rates: ErrorRates) -> Floats | None:
-    """The shares of labels by people that explain the shares the judge gave.
+    """Estimate people's shares of labels from the shares that the judge gave.
 
-    Of 2 labels it is (observed + specificity - 1) / (sensitivity + specificity - 1), cut to
-    [0, 1]; of k labels the distribution whose image under the table is nearest (least squares).
-    It assumes that the judge errs as often on these items as on those the table was counted from.
+    For 2 labels it is (observed + specificity - 1) / (sensitivity + specificity - 1), cut to
+    [0, 1]; for k labels the distribution whose image under the table is nearest (least squares).
+    It assumes that the judge errs as often on these items as on the items of the table.
 
     Args:
         observed: (k,) shares of the judge's labels, their sum 1.
@@ -513,7 +515,7 @@ def correct_shares(observed: Floats, rates: ErrorRates) -> Floats | None:
         return None
     from scipy.optimize import nnls
 
-    # A heavy last equation holds the sum at 1.
+    # A heavily weighted last equation keeps the sum at 1.
     heavy = 1e4
     system = np.vstack([table.T, np.full(len(table), heavy)])
     solution, _ = nnls(system, np.append(observed, heavy))

@@ -1,4 +1,4 @@
-"""How good probabilities of labels are: Brier score, log loss, calibration error, reliability."""
+"""Quality of label probabilities: Brier score, log loss, calibration error, reliability."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 BINS = 10
-SUM_TO_ONE = 1e-6  # how far the probabilities of an item may be off
-MIN_PROBABILITY = 1e-15  # the probability that log loss takes for 0
+SUM_TO_ONE = 1e-6  # allowed deviation of an item's sum from 1
+MIN_PROBABILITY = 1e-15  # replaces a probability of 0 in log loss
 
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Items with probabilities from `low` to `high`: what was predicted and what happened.
+    """Items with probabilities from `low` to `high`: predicted and observed share.
 
     Attributes:
         n: items in the bin, >= 1.
         mean_probability: their mean probability of the event, in [0, 1].
-        share: how many of them it happened to, in [0, 1].
+        share: the observed share of the event, in [0, 1].
     """
 
     low: float
@@ -33,7 +33,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True)
 class ProbabilityScores:
-    """How good the probabilities of n items are; None where n = 0.
+    """Quality of the probabilities of n items; None if n is 0.
 
     Attributes:
         brier: mean over items of sum_j (p_j - [label = j])^2, in [0, 2]; 0 is best.
@@ -59,7 +59,7 @@ def probability_scores(
     Args:
         probabilities: (n, k), k >= 2, each row in [0, 1] with sum 1, the lowest label first.
         labels: (n,) true codes 0..k-1.
-        bins: of the calibration error.
+        bins: number of bins of the calibration error.
 
     Raises: ValueError for lengths that differ, invalid probabilities, or a label that is
         not a code; it names the index.
@@ -87,13 +87,13 @@ def probability_scores(
 def calibration_error(
     probabilities: ArrayLike, happened: ArrayLike, *, bins: int = BINS
 ) -> float | None:
-    """Expected calibration error: mean distance of share from mean probability over the items.
+    """Compute the expected calibration error: mean distance of share and mean probability.
 
     Args:
-        probabilities: (n,) of an event, in [0, 1]. happened: (n,) whether it came.
-        bins: of equal mass, see `reliability_curve`; few items or few bins hide error.
+        probabilities: (n,) of an event, in [0, 1]. happened: (n,) whether it happened.
+        bins: of equal size, see `reliability_curve`; few items or few bins hide errors.
 
-    Returns: a value in [0, 1], 0 is best; None for no items.
+    Returns: a value in [0, 1], 0 is best; None without items.
     Source: Naeini et al., "Obtaining well calibrated probabilities using Bayesian binning" (2015),
         with bins of equal mass (Nixon et al., arXiv:1904.01685).
 
@@ -111,17 +111,17 @@ def reliability_curve(
 ) -> list[ReliabilityBin]:
     """Compute predicted against observed shares, in bins of about equally many items.
 
-    Items go by rank into `bins` equal parts; those of equal probability stay together, in the
-    part that the first of them falls into. So the order of the items does not matter, and there
-    are fewer bins where there are fewer different probabilities.
+    Items are sorted into `bins` equal parts; items with the same probability stay together, in the
+    part of the first of them. So the order of the items does not matter, and fewer different
+    probabilities give fewer bins.
 
-    Args and Raises: as `calibration_error`; ValueError names the index.
+    Args and Raises: see `calibration_error`; ValueError names the index.
     """
     p, came = np.asarray(probabilities, dtype=np.float64), np.asarray(happened, dtype=np.float64)
     if p.ndim != 1 or p.shape != came.shape:
         raise ValueError(f"wanted one outcome for each probability, got {came.shape} for {p.shape}")
     if bins < 1:
-        raise ValueError(f"wanted 1 bin or more, got {bins}")
+        raise ValueError(f"wanted at least 1 bin, got {bins}")
     for i in np.flatnonzero(~((p >= 0) & (p <= 1))):
         raise ValueError(f"probabilities[{i}] is {p[i]}, wanted 0 to 1")
     for i in np.flatnonzero((came != 0) & (came != 1)):

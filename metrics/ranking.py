@@ -23,7 +23,7 @@ class RankingScores:
         by_topic: measure -> topic id -> value, for all topics with judged passages; 0 if the run
             did not rank a topic. A few measures leave out topics on which they are undefined.
         mean: measure -> mean over the topics of `by_topic`.
-        topics_without_qrels: topics that the run ranked and that have no grades; they do not count.
+        topics_without_qrels: topics that the run ranked but that have no grades; they do not count.
     """
 
     by_topic: dict[str, dict[str, float]]
@@ -36,7 +36,7 @@ def ranking_scores(
     run: Mapping[str, Sequence[str]],
     measures: Sequence[str],
 ) -> RankingScores:
-    """Score rankings by relevance grades, with measures named as ir_measures names them.
+    """Score rankings by relevance grades, with measures under their names in ir_measures.
 
     Args:
         qrels: topic id -> passage id -> grade; at least one grade. A passage that is not listed is
@@ -59,7 +59,7 @@ def ranking_scores(
     parsed = {name: _parse(name) for name in measures}
     judged = {topic: dict(grades) for topic, grades in qrels.items() if grades}
     if not judged:
-        raise ValueError("the qrels judge no passage, so no measure is defined")
+        raise ValueError("the qrels have no grade, so no measure is defined")
     # ir_measures divides by zero on an empty ranking; left out, it scores 0 like an absent one.
     scored = {topic: _scores_from_ranks(topic, ids) for topic, ids in run.items() if ids}
     result: Any = ir_measures.calc(list(set(parsed.values())), judged, scored)
@@ -102,7 +102,7 @@ def read_measure(name: str) -> Any:
     return kind(**options, **({} if cut is None else {kind.AT_PARAM: cut}))
 
 
-# What a name that is no measure raises, here and in ir_measures.
+# Errors for a name that is not a measure, here and in ir_measures.
 _NO_MEASURE = (
     NameError,
     ValueError,
@@ -139,7 +139,7 @@ def _scores_from_ranks(topic: str, ids: Sequence[str]) -> dict[str, int]:
 
 
 ALPHA = 0.5  # the default of ndeval
-# Of a context of passages of `pool`: a greedy ranking gathers at least 1 - 1/e of the best
+# A greedy ranking of passages of `pool` gains at least 1 - 1/e of the best ranking
 # (Nemhauser, Wolsey and Fisher, 1978).
 MAX_OF_POOL = e / (e - 1)
 
@@ -159,26 +159,26 @@ def alpha_ndcg(
 
     alpha-DCG@k = sum over ranks r <= k and the questions that passage r answers of
     (1 - alpha)^(passages above that answer it too) / log2(1 + r). It is divided by the same sum for
-    the ideal ranking of the pool, which takes at each rank the passage that adds most given those
-    above it, and the first in `pool` if several add as much.
+    the ideal ranking of the pool, which chooses at each rank the passage that adds most given the
+    passages above it; among equals, the first in `pool`.
 
     Args:
         context: (n_passages, n_questions) ratings in [0, 5], best passage first, missing = nan.
             Rows are in rank order; rows below k do not count.
         pool: (n_pool, n_questions) ratings for the ideal: all judged passages, or only Z*.
-        answerable: (n_questions,): 1 answerable, 0 not, nan undecided; None: those that `pool`
-            answers.
+        answerable: (n_questions,): 1 answerable, 0 not, nan undecided; None: the questions that
+            `pool` answers.
         k: cut-off >= 0 of both rankings. At 0 the measure is undefined.
         alpha: in [0, 1]; the share of an answer's gain that is lost with each repetition.
         eta: the lowest rating that answers, in (0, 5].
 
     Returns: the value over known ratings. If the rating of a passage on a question is missing, the
-        passage is skipped for that question and those below move up (condensed lists); the ideal
+        passage is skipped for that question and later ones move up (condensed lists); the ideal
         uses only known answers. None if no rating of the context on an answerable question is
         known. An empty context gains 0.
         n: known ratings of the context down to k on answerable questions.
-        n_unjudged: its missing ratings on questions that are or may be answerable, those of the
-        pool, and 1 for each undecided question of which the pool misses no rating.
+        n_unjudged: its missing ratings on questions that are or may be answerable, the pool's
+        missing ratings on them, and 1 for each undecided question with all ratings of the pool.
         low, high: the context without and with its missing answers. None if ratings of the pool
         are missing on questions that may be answerable, since the ideal is then unknown.
         Without a question that may be answerable, or that a passage of `pool` may answer:
@@ -216,7 +216,7 @@ def alpha_ndcg(
         return Value(value, n, n_unjudged, None, None)
     ranks = np.ones_like(known).cumsum(axis=0)
     low, high = _dcg(hits, ranks, alpha) / ideal, _dcg(possible, ranks, alpha) / ideal
-    if value is not None:  # the last bit of a division may say that low > value
+    if value is not None:  # rounding may put low above value
         low, high = min(low, value), max(high, value)
     return Value(value, n, n_unjudged, low, high)
 
@@ -229,7 +229,7 @@ def _check_ratings(
     alpha: float,
     eta: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Which passage answers which question, and which question is answerable.
+    """Mark which passage answers which question, and which question is answerable.
 
     Returns: (k or fewer, n_questions) of the context, (n_pool, n_questions) of the pool,
         (n_questions,) answerable; 1 yes, 0 no, nan unknown.
@@ -257,7 +257,7 @@ def _dcg(hits: Marks, ranks: NDArray[np.int64], alpha: float) -> float:
 
 
 def _ideal(hits: Marks, k: int, alpha: float) -> float:
-    """alpha-DCG@k of the greedy ranking, which takes the first of equal passages."""
+    """alpha-DCG@k of the greedy ranking, which takes the first among equal passages."""
     taken: list[int] = []
     total = 0.0
     for rank in range(1, min(k, len(hits)) + 1):

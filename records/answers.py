@@ -1,4 +1,4 @@
-"""RAG runs: what each system answered, sentence by sentence, with its citations."""
+"""RAG runs: the answers of each system, sentence by sentence, with their citations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .reading.problems import Problems
 from .rows import Answer, Passage
 from .topics import add_passage, read_passage
 
-MAX_WORDS = 12  # a longer line says something, whatever it begins with
-MARKERS = ("type", "kind", "role")  # an answer object may name itself a heading under one of these
+MAX_WORDS = 12  # a longer line makes a statement, however it begins
+MARKERS = ("type", "kind", "role")  # fields in which an answer object may call itself a heading
 
 _HASHES = re.compile(r"#{1,6}\s+\S.*")
 _BOLD = re.compile(r"(\*\*|__)(?:(?!\1).)+\1:?")
@@ -26,11 +26,11 @@ _TABLE_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?")
 
 @dataclass(frozen=True)
 class References:
-    """What the citations of one answer may name.
+    """The ids that citations of one answer may use.
 
-    `listed` are the ids that integer citations count in, None where no id could be read;
-    `named` all ids that a citation may use; `is_open`: there is no list, so every id will do;
-    `not_given` names for what the system cited and never had.
+    `listed`: the ids that integer citations index, None where an id could not be read;
+    `named`: all ids that a citation may use; `is_open`: there is no list, so every id is accepted;
+    `not_given`: names of items that the system cited but never received.
     """
 
     listed: tuple[str | None, ...]
@@ -40,7 +40,7 @@ class References:
 
 
 def read_references(line: Line) -> References:
-    """The `references` of an answer, and the ids of its `documents`.
+    """Read the `references` of an answer, and the ids of its `documents`.
 
     Reported: an id that is listed twice (both indexes count, so that positions hold), an item that
     is not an id (its index is kept).
@@ -63,12 +63,12 @@ def _note_odd_references(
         if name is None:
             line.skip("bad_reference", f"references[{index}] is {show(item)}, wanted an id")
         elif (first := listed.index(name)) < index:
-            what = f"references[{index}] is {name!r}, as references[{first}]; wanted each once"
+            what = f"references[{index}] is {name!r}, as references[{first}] is; wanted each once"
             line.keep("duplicate_reference", what)
 
 
 def inline_documents(line: Line) -> dict[str, dict[str, Any]]:
-    """The `documents` that a report carries, by id, from a map or a list; unread otherwise."""
+    """The `documents` of a report, by id, from a map or a list; empty for other layouts."""
     documents = line.row.get("documents")
     if isinstance(documents, list):
         items = [item for item in documents if isinstance(item, dict)]
@@ -81,7 +81,7 @@ def inline_documents(line: Line) -> dict[str, dict[str, Any]]:
 
 
 def plain_citations(written: object, references: References) -> dict[str, None] | None:
-    """As `read_citations`, where `written` are different indexes in the references; else None."""
+    """Like `read_citations` for a list of different indexes of the references; otherwise None."""
     if not isinstance(written, list):
         return None
     citations: dict[str, None] = {}
@@ -95,15 +95,14 @@ def plain_citations(written: object, references: References) -> dict[str, None] 
 
 
 def read_citations(item: Line, references: References) -> dict[str, float | None]:
-    """The passages that a sentence cites, each with the confidence that the run gave, if it did.
+    """Read the passages that a sentence cites, each with the confidence of the run, if any.
 
-    They stand in the order of the file, or by falling confidence.
+    They are in the order of the file, or by descending confidence.
 
-    Takes a list of 0-based indexes in `references`, a list of ids, or a map from id to
-    confidence. A number written as text is an id if the references list it, else an index. An
-    id that the references do not list is kept, for it names a passage, and is reported; what
-    names nothing (an index out of range, a value of another type) and what names a passage a
-    second time is skipped and reported.
+    Accepts a list of 0-based indexes in `references`, a list of ids, or a map from id to
+    confidence. A number written as text is an id if the references list it, otherwise an index. An
+    id that the references do not list is kept, because it names a passage, and reported. An index
+    out of range, a value of another type and a repeated passage are skipped and reported.
     """
     citations: dict[str, float | None] = {}
     for written, weight in _read_citations(item):
@@ -119,15 +118,15 @@ def read_citations(item: Line, references: References) -> dict[str, float | None
 
 
 def heading_sign(item: Line, text: str, *, is_cited: bool) -> str | None:
-    """What makes an answer object a heading, in words; None if it is a sentence.
+    """Return the sign that an answer object is a heading, in words; None if it is a sentence.
 
     A heading says so itself (`"type": "heading"`, also under `kind` or `role`, or
-    `"heading": true`), or is an uncited single line of at most 12 words that does not end as a
-    sentence does and is written as Markdown writes headings: after 1-6 `#`, or wholly in bold.
-    The rule under a table's head (`|---|---|`) counts too; other table rows are sentences. A
-    cited unit without such a field is never a heading: its run stands behind it with a source.
+    `"heading": true`), or is an uncited single line of at most 12 words that does not end like a
+    sentence and is written like a Markdown heading: after 1-6 `#`, or entirely in bold.
+    The line under a table's head (`|---|---|`) counts too; other table rows are sentences. A
+    cited unit without such a field is never a heading, because its run supports it with a source.
 
-    Source: our reading of the TREC RAG 2026 guidelines, which allow headings and name no mark.
+    Source: our reading of the TREC RAG 2026 guidelines, which allow headings but define no mark.
     """
     for marker in MARKERS:
         value = item.row.get(marker)
@@ -150,7 +149,7 @@ def heading_sign(item: Line, text: str, *, is_cited: bool) -> str | None:
 
 
 def is_table_row(text: str) -> bool:
-    """Whether it is written as Markdown writes a row of a table: one line between bars.
+    """Whether the text is a Markdown table row: one line between bars.
 
     >>> is_table_row("| tide | 3 m |"), is_table_row("|---|---|"), is_table_row("a | b")
     (True, False, False)
@@ -200,7 +199,7 @@ def _check_listed(item: Line, name: str | None, written: object) -> str | None:
     if name is None:
         _bad(item, written)
         return None
-    what = f"{item.name('citations')} has {name!r}, which the references do not list; kept"
+    what = f"{item.name('citations')} has {name!r}, which is not in the references; kept"
     item.keep("unknown_citation", what)
     return name
 
@@ -210,12 +209,12 @@ def _at(item: Line, index: int | None, written: object, listed: Sequence[str | N
         _bad(item, written)
         return None
     if not 0 <= index < len(listed):
-        wanted = f"0 to {len(listed) - 1}" if listed else "none, for there are no references"
+        wanted = f"0 to {len(listed) - 1}" if listed else "no index: there are no references"
         what = f"{item.name('citations')} has {show(written)}, wanted {wanted}"
         item.skip("citation_out_of_range", what)
         return None
     if listed[index] is None:
-        what = f"{item.name('citations')} has {index}, whose reference is no id"
+        what = f"{item.name('citations')} has {index}, whose reference is not an id"
         item.skip("citation_of_bad_reference", what)
     return listed[index]
 
@@ -227,7 +226,7 @@ def _bad(item: Line, written: object) -> None:
 
 @dataclass(frozen=True)
 class AnswerFormat:
-    """The limits that a track sets; going over one is reported, and the answer kept whole."""
+    """The limits of a track; exceeding one is reported, and the answer kept whole."""
 
     name: str
     max_references: int | None = None
@@ -246,22 +245,22 @@ Seen = dict[tuple[str, str], str]  # the `file:line` of the answer to (run, topi
 
 
 def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) -> Iterator[Answer]:
-    """Read a run lazily, one answer a line, in file order.
+    """Read a run lazily, one answer per line, in file order.
 
-    Takes TREC RAG 2024, TREC RAG 2025 (citations as indexes or as ids), TREC RAG 2026 (known by
-    a `narrative_id` that begins with `rag2026` or `rag26`; the only one with headings) and
+    Accepts TREC RAG 2024, TREC RAG 2025 (citations as indexes or as ids), TREC RAG 2026 (recognised
+    by a `narrative_id` that begins with `rag2026` or `rag26`; the only one with headings) and
     auto-judge or RAGTIME reports (`responses`). Sentence ids are positions: a sentence without
-    text stays, with the text "", and so do headings. The text is kept as written. An object with a
-    `failed` has no answer, only the reason for that; its other fields are not read.
+    text stays, with the text "", and so do headings. The text is kept as written. An object with
+    `failed` has no answer, only the reason; its other fields are not read.
 
     Args:
         seen: the lines of the answers read so far, by (run, topic); share one between the files
-            of a job, so that an answer in two files is noticed too.
+            of a job, so that an answer in two files is noticed.
 
     Errors reported: no topic or sentences, a field of the wrong type, a second answer of a run to
-    a topic; such a record is not yielded. Kept and listed: a run named by its file
-    (`run_id_from_file`), `empty_sentence`, `empty_answer`, each `heading` and what showed it,
-    a declared length that is not the counted one (`response_length`), and what exceeds the
+    a topic; such a record is not yielded. Kept and listed: a run named after its file
+    (`run_id_from_file`), `empty_sentence`, `empty_answer`, each `heading` and its sign,
+    a declared length that differs from the counted one (`response_length`), and violations of the
     track's limits. Citations: see `read_citations`.
     """
     for _, answer in answers_with_lines(read_lines(path, problems), seen=seen):
@@ -271,10 +270,10 @@ def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) ->
 def answers_with_lines(
     lines: Iterable[Line], *, seen: Seen | None = None, is_checked: bool = False
 ) -> Iterator[tuple[Line, Answer]]:
-    """The answers in these objects of run files, as `read_answers`, each with its object.
+    """The answers in these objects of run files, as in `read_answers`, each with its object.
 
     Args:
-        is_checked: they were read before, so that their words need not be counted again.
+        is_checked: they were read before, so their words need not be counted again.
     """
     seen = {} if seen is None else seen
     is_named_by_file = False
@@ -283,7 +282,7 @@ def answers_with_lines(
             line.error("not_answers", "holds passages (data.passages), wanted a run's answers")
             return
         if line.number == 1 and _is_sample(line):
-            what = "holds samples (a question, an answer), which nj.evaluate in Python takes"
+            what = "holds samples (a question, an answer), for nj.evaluate in Python"
             line.error("not_answers", f"{what}; wanted a run's answers (docs/formats.md)")
             return
         holder = line.child("metadata") or line
@@ -293,7 +292,7 @@ def answers_with_lines(
             if not is_named_by_file:
                 is_named_by_file = True
                 what = (
-                    f"{holder.name('run_id')!r} is missing; the run is named {run_id!r} by its file"
+                    f"{holder.name('run_id')!r} is missing; the run gets its file's name: {run_id}"
                 )
                 line.keep("run_id_from_file", what)
         why = line.read_failure()
@@ -301,7 +300,7 @@ def answers_with_lines(
         if topic_id is None or items is None:
             continue
         if (first := seen.get((run_id, topic_id))) is not None:
-            what = f"run {run_id!r} answered topic {topic_id!r} at {first} already, wanted once"
+            what = f"run {run_id!r} already answered topic {topic_id!r} at {first}, wanted once"
             line.error("duplicate_answer", what)
             continue
         seen[run_id, topic_id] = f"{line.path}:{line.number}"
@@ -322,10 +321,10 @@ def answers_with_lines(
 
 
 def read_documents(path: Path, problems: Problems) -> dict[str, Passage]:
-    """The passages that auto-judge reports carry in `documents`, by id; {} for other runs.
+    """Read the passages in the `documents` of auto-judge reports, by id; {} for other runs.
 
     Errors reported: a document without a text field, one id with two texts in the file (reports
-    of two systems may well cut the same document differently: read each run by itself).
+    of two systems may cut the same document differently: read each run by itself).
     """
     passages: dict[str, Passage] = {}
     for line in read_lines(path, problems):
@@ -335,7 +334,7 @@ def read_documents(path: Path, problems: Problems) -> dict[str, Passage]:
 
 
 def own_documents(line: Line) -> dict[str, Passage]:
-    """As `read_documents`, those that one report carries."""
+    """Like `read_documents`, for one report."""
     passages: dict[str, Passage] = {}
     for name, document in inline_documents(line).items():
         prefix = f"{line.prefix}documents[{name!r}]."
@@ -346,25 +345,25 @@ def own_documents(line: Line) -> dict[str, Passage]:
 
 
 def count_words(text: str) -> int:
-    """Words of a text as the TREC RAG track counts them: between white space, after NFKC."""
-    if not text.isascii():  # NFKC leaves ASCII as it is
+    """Count words as the TREC RAG track does: between white space, after NFKC."""
+    if not text.isascii():  # NFKC does not change ASCII
         text = unicodedata.normalize("NFKC", text)
     return len(text.split())
 
 
 def is_of_2026(topic_id: str) -> bool:
-    """Whether a topic is of TREC RAG 2026, whose answers have limits of their own."""
+    """Whether a topic belongs to TREC RAG 2026, whose answers have their own limits."""
     return _IS_2026.match(topic_id) is not None
 
 
 def _is_passage(line: Line) -> bool:
-    """Whether it has what a passage has, and nothing of an answer."""
+    """Whether it has the fields of a passage, and none of an answer."""
     wanted = ("metadata", "topic_id", "narrative_id", "request_id", "answer", "responses")
     return line.first("docid", "id") is not None and line.first(*wanted) is None
 
 
 def _is_sample(line: Line) -> bool:
-    """Whether it is a sample as people keep them: a question and a text that answers it."""
+    """Whether it is a sample for nj.evaluate: a question and a text that answers it."""
     is_of_run = line.first("metadata", "topic_id", "narrative_id", "request_id") is not None
     return not is_of_run and "question" in line.row and isinstance(line.row.get("answer"), str)
 
@@ -410,12 +409,12 @@ def _answer(
     if form.has_headings:
         _heads_of_tables(line, field, sentences)
     if not sentences:
-        line.keep("empty_answer", f"run {run_id!r} says nothing to topic {topic_id!r}")
+        line.keep("empty_answer", f"run {run_id!r} has no text for topic {topic_id!r}")
     cited = [citation["passage_id"] for s in sentences for citation in s["citations"]]
     named = dict.fromkeys((*references.listed, *cited))
-    for name in (None, *references.not_given):  # None: a reference that is no id
+    for name in (None, *references.not_given):  # None: a reference that is not an id
         named.pop(name, None)
-    # One validation makes all rows, in half the time that making them one by one takes.
+    # One validation of all rows takes half the time of one validation for each row.
     answer = Answer.model_validate(
         {
             "run_id": run_id,
@@ -426,7 +425,7 @@ def _answer(
         }
     )
     for name in () if is_checked else references.not_given:
-        what = f"{line.name(field)} cites {name}, which its system was not given; no support"
+        what = f"{line.name(field)} cites {name}, which its system did not receive; no support"
         line.keep("citation_not_given", what)
     if not is_checked:
         _check_limits(line, answer, form, len(references.listed))
@@ -436,9 +435,9 @@ def _answer(
 def _plain_sentence(
     item: object, position: int, references: References, form: AnswerFormat
 ) -> dict[str, Any] | None:
-    """As `_sentence`, where there is nothing to remark on; None: look closer.
+    """Like `_sentence` if there is nothing to report; None: look closer.
 
-    Nearly all sentences of a large collection are so, and take a quarter of the time here.
+    Nearly all sentences of a large collection pass here, in a quarter of the time.
     """
     if form.has_headings or form.max_citations is not None or not isinstance(item, dict):
         return None
@@ -461,9 +460,9 @@ def _sentence(
     citations = read_citations(unit, references)
     sign = heading_sign(unit, text, is_cited=bool(citations)) if form.has_headings else None
     if sign:
-        unit.keep("heading", f"{unit.prefix[:-1]} is taken as a heading ({sign})")
+        unit.keep("heading", f"{unit.prefix[:-1]} counts as a heading ({sign})")
     elif form is RAG_2024 and unit.row.get("citations") is None:
-        unit.keep("no_citations_field", f"{unit.name('citations')} is missing, read as no citation")
+        unit.keep("no_citations_field", f"{unit.name('citations')} is missing; read as no citation")
     if form.max_citations is not None and len(citations) > form.max_citations:
         what = f"{unit.prefix[:-1]} has {len(citations)} citations, wanted {form.max_citations}"
         unit.keep("too_many_citations", f"{what} at most ({form.name})")
@@ -476,14 +475,12 @@ def _sentence(
 
 
 def _heads_of_tables(line: Line, field: str, sentences: list[dict[str, Any]]) -> None:
-    """Mark the uncited row above the rule of a table as a heading: it names columns."""
+    """Mark the uncited row above the line under a table's head as a heading: it names columns."""
     for at, (above, below) in enumerate(pairwise(sentences)):
         is_head = is_table_row(above["text"]) and _TABLE_RULE.fullmatch(below["text"].strip())
         if is_head and not above["citations"] and not above["is_heading"]:
             above["is_heading"] = True
-            line.keep(
-                "heading", f"{line.name(field)}[{at}] is taken as a heading (head of a table)"
-            )
+            line.keep("heading", f"{line.name(field)}[{at}] counts as a heading (head of a table)")
 
 
 def _check_limits(line: Line, answer: Answer, form: AnswerFormat, n_references: int) -> None:

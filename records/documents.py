@@ -19,9 +19,9 @@ from .topics import PASSAGE_ID_FIELDS, TEXT_FIELDS, add_passage, read_passage
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """What a candidate file holds: always rankings, and the rest as far as its layout has it.
+    """The content of a candidate file: always rankings, and more if its layout has it.
 
-    `qrels` are grades by topic and passage, only of the candidates that carry one.
+    `qrels`: grades by topic and passage, only for candidates with a grade.
     """
 
     rankings: dict[str, Ranking]
@@ -34,10 +34,10 @@ def read_candidates(path: Path, problems: Problems) -> CandidatePool:
     """Read `{topic_id, docids}` JSONL, castorini requests (`query`, `candidates`) or a TREC run.
 
     JSON candidates keep the order of the file, whatever their scores. Rankings of JSON files
-    are named by `run_id`, or else by the file.
+    get their name from `run_id`, otherwise from the file.
 
     Errors reported: no topic id, no candidates, a topic twice, a passage id with two texts. A
-    candidate named twice in a topic, or without an id, is skipped.
+    candidate that is listed twice for a topic, or has no id, is skipped.
     """
     if not is_json(path):
         pool = CandidatePool(read_trec_run(path, problems))
@@ -49,7 +49,7 @@ def read_candidates(path: Path, problems: Problems) -> CandidatePool:
             else:
                 _add_request(pool, line)
     if not pool.rankings:
-        problems.error(path, 1, "empty_file", "no candidates, wanted those of at least one topic")
+        problems.error(path, 1, "empty_file", "no candidates, wanted at least one topic")
     return pool
 
 
@@ -88,14 +88,14 @@ def _add_ranking(
     pool: CandidatePool, line: Line, topic_id: str, named: list[tuple[str | None, float | None]]
 ) -> None:
     if topic_id in pool.rankings:
-        line.error("duplicate_topic", f"topic {topic_id!r} has candidates already, wanted one list")
+        line.error("duplicate_topic", f"topic {topic_id!r} already has candidates, wanted one list")
         return
     scores: dict[str, float | None] = {}
     for index, (docid, score) in enumerate(named):
         if docid is None:
             line.skip("bad_candidate", f"candidate {index} of topic {topic_id!r} has no usable id")
         elif docid in scores:
-            what = f"candidate {index} of topic {topic_id!r}: {docid!r} is in the list already"
+            what = f"candidate {index} of topic {topic_id!r}: {docid!r} is already in the list"
             line.skip("duplicate_candidate", what)
         else:
             scores[docid] = score
@@ -146,7 +146,7 @@ def _score(candidate: Line) -> float | None:
 
 DOCUMENT_TOPIC_FIELDS = ("topic_id", "qid", "query_id", "example_id")  # `id` names the document
 REPORT_FIELDS = ("report", "summary", "reference_summary")
-DOCUMENT_TEXT_FIELDS = ("text", "contents")  # of a summarised document
+DOCUMENT_TEXT_FIELDS = ("text", "contents")  # fields of a summarised document
 _TOPIC_ID = re.compile(r"[^\s:#]+")  # a passage is `<topic>:<document>#<passage>`
 _TAKEN = "all"  # the topic of means
 
@@ -164,25 +164,25 @@ class Summary(Row):
 def read_topic_documents(path: Path, problems: Problems) -> TopicDocuments:
     """Read the documents of each topic, in file order.
 
-    Takes JSONL with a line per document, of `topic_id` (or `qid`), `docid` and `text` as in
-    passage files, and castorini requests with the texts of their candidates, which keep their
+    Accepts JSONL with one document per line (`topic_id` or `qid`, `docid` and `text`, like
+    passage files), and castorini requests with the texts of their candidates, which keep their
     order. A candidate without text is skipped; so is a document with an empty text.
 
-    Raises: InputError for an empty file, or one of no known kind.
+    Raises: InputError for an empty file, or one of an unknown kind.
     Errors reported: no topic, no id, no text field, an id with two texts in a topic, a file
-    without documents. The same document twice in a topic is mentioned.
+    without documents. A document that occurs twice in a topic is mentioned.
     """
     is_pool = file_kind(path) == "candidates"
     by_topic = _of_pool(path, problems) if is_pool else _of_lines(path, problems)
     if not by_topic:
-        problems.error(path, 1, "empty_file", "no documents, wanted those of at least one topic")
+        problems.error(path, 1, "empty_file", "no documents, wanted at least one topic")
     return by_topic
 
 
 def read_reports(path: Path, problems: Problems) -> dict[str, str]:
     """Read the reference report of each topic, in file order.
 
-    The topic stands under `id`, `example_id`, `qid` or `topic_id`, the text under `report`,
+    The topic is under `id`, `example_id`, `qid` or `topic_id`, the text under `report`,
     `summary` or `reference_summary`.
 
     Errors reported: no topic or text, an empty text, a topic with two texts, a file without
@@ -200,7 +200,7 @@ def read_reports(path: Path, problems: Problems) -> dict[str, str]:
         elif reports[topic_id] == text:
             line.keep("duplicate_report", f"the report of topic {topic_id!r} occurs twice")
         else:
-            what = f"topic {topic_id!r} has another report than before, wanted one"
+            what = f"topic {topic_id!r} has two different reports, wanted one"
             line.error("duplicate_report", what)
     if not reports:
         problems.error(path, 1, "empty_file", "no reports, wanted at least one")
@@ -223,10 +223,10 @@ def read_summaries(path: Path, problems: Problems) -> list[Summary]:
         if name is None or summary is None or documents is None:
             continue
         if name == _TAKEN or not _TOPIC_ID.fullmatch(name):
-            wanted = f"wanted one without white space, ':' and '#' that is not {_TAKEN!r}"
-            line.error("bad_id", f"the id {name!r} cannot begin the ids of passages, {wanted}")
+            wanted = f"wanted an id without white space, ':' and '#', other than {_TAKEN!r}"
+            line.error("bad_id", f"the id {name!r} cannot start ids of passages, {wanted}")
         elif name in summaries:
-            line.error("duplicate_id", f"the id {name!r} occurs twice, wanted it once")
+            line.error("duplicate_id", f"the id {name!r} occurs twice, wanted once")
         elif not summary.strip():
             line.error("empty_summary", f"the summary of {name!r} is empty, wanted text")
         elif not documents:
@@ -263,7 +263,7 @@ def _of_lines(path: Path, problems: Problems) -> TopicDocuments:
 
 
 def _documents(line: Line) -> tuple[str, ...] | None:
-    """The texts of the documents, each after its title; what is wrong with one is a problem."""
+    """The texts of the documents, each after its title; a faulty one becomes a problem."""
     if (items := line.objects("documents", text_as="text")) is None:
         return None
     texts = []

@@ -1,4 +1,4 @@
-"""Groundedness: whether the context of an answer supports each of its statements."""
+"""Groundedness: does the context of an answer support each of its statements?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLANK_LINES = re.compile(r"\n\s*\n")
 
 
 def join_context(texts: Iterable[str]) -> str:
-    """Passages as one text: blank lines stand between passages, and nowhere else.
+    """Join passages into one text, with blank lines between passages and nowhere else.
 
     >>> join_context(["Tides turn.\\n\\nTwice a day.", "Boats wait."])
     'Tides turn.\\nTwice a day.\\n\\nBoats wait.'
@@ -52,9 +52,9 @@ class Statement(LabelScores):
     """A sentence or a claim of an answer with its label; `label` None: not judged.
 
     Attributes:
-        statement_id: the 0-based position of a sentence, or an id made of the words of a claim
-            (`claim_ids`). None: nobody could say what the answer claims; then `text` is empty.
-        sentence: the 0-based position of a sentence; None: it is a claim.
+        statement_id: the 0-based position of a sentence, or an id made from the words of a claim
+            (`claim_ids`). None: the claims of the answer are unknown; then `text` is empty.
+        sentence: the 0-based position of a sentence; None: the statement is a claim.
     """
 
     run_id: str
@@ -66,14 +66,14 @@ class Statement(LabelScores):
 
 
 def claim_ids(texts: Iterable[str]) -> list[str]:
-    """An id for each claim of one answer that depends on its words alone, as `nugget_ids`."""
+    """Make an id for each claim of an answer, from its words only, like `nugget_ids`."""
     return hash_ids("c", [*texts])
 
 
 def read_statements(
     path: Path, problems: Problems, where: Where | None = None
 ) -> Iterator[Statement]:
-    """Read `groundedness.jsonl`, a line per topic, run and statement, lazily.
+    """Read `groundedness.jsonl`, one line per topic, run and statement, lazily.
 
     A label other than supported, not_found and contradicted becomes None (not judged) and is
     listed as `label`; null becomes None too.
@@ -88,7 +88,7 @@ def read_statements(
 
 
 def statements_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Statement]]:
-    """The statements in these objects, as `read_statements`, each with its object."""
+    """The statements in these objects, as in `read_statements`, each with its object."""
     seen: dict[tuple[str, str, str | None], int] = {}
     for line in lines:
         topic_id, run_id = line.id("topic_id"), line.id("run_id")
@@ -101,7 +101,7 @@ def statements_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Stateme
         elif topic_id is not None and run_id is not None:
             if (first := seen.setdefault((topic_id, run_id, name), line.number)) != line.number:
                 what = f"statement {show(name)} of run {run_id!r}, topic {topic_id!r}"
-                line.error("duplicate_statement", f"{what} is in line {first} already, wanted once")
+                line.error("duplicate_statement", f"{what} is already in line {first}, wanted once")
                 continue
             yield (
                 line,
@@ -118,7 +118,7 @@ def statements_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Stateme
 
 
 def statement_row(statement: Statement) -> dict[str, Any]:
-    """A line of `groundedness.jsonl`; a null label is not judged."""
+    """Write a line of `groundedness.jsonl`; a null label means not judged."""
     return {
         "topic_id": statement.topic_id,
         "run_id": statement.run_id,

@@ -1,4 +1,4 @@
-"""How a judgement ends: `Judged` or `Unjudged`, and the words that it quotes as evidence."""
+"""The end of a judgement: `Judged` or `Unjudged`, and the quotes that are its evidence."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-HASH_CHARS = 16  # hex digits: 64 bits tell the texts of a collection apart
+HASH_CHARS = 16  # hex digits: 64 bits distinguish the texts of a collection
 
 
 class Evidence(BaseModel):
-    """Words given for a label, and whether they stand in the judged text.
+    """A quote for a label, and whether it was found in the judged text.
 
     Attributes:
-        of: the input of the judge that they are quoted from, such as `passage`.
-        quote: the words. Where their place is known, exactly `text[start:end]`, with `?` for half
+        of: the input of the judge that is quoted, such as `passage`.
+        quote: the words. If their place is known, exactly `text[start:end]`, with `?` for half
             a surrogate pair, which UTF-8 cannot hold.
-        start, end: code points from the start of that text; None: the place is not known.
+        start, end: code points from the start of that text; None: the place is unknown.
         sha256: the first 16 hex digits of the hash of the whole text in UTF-8.
-        is_quoted: whether they stand there, white space aside; None: nobody looked.
+        is_quoted: whether they were found, white space aside; None: not checked.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -44,28 +44,28 @@ class Evidence(BaseModel):
     @model_validator(mode="after")
     def _check(self) -> Evidence:
         if (self.start is None) != (self.end is None):
-            raise ValueError("wanted start and end, or neither")
+            raise ValueError("wanted both start and end, or neither")
         if self.start is not None and self.end is not None and self.start >= self.end:
             raise ValueError(f"start is {self.start} and end {self.end}, wanted start before end")
         if self.start is not None and not self.is_quoted:
-            raise ValueError("it has a place, so is_quoted is true")
+            raise ValueError("with start and end, is_quoted must be true")
         return self
 
     def as_row(self) -> dict[str, Any]:
-        """Ready for JSON: the place where it is known, else `is_quoted`."""
+        """Ready for JSON: the place if it is known, otherwise `is_quoted`."""
         row: dict[str, Any] = {"of": self.of, "quote": self.quote}
         if self.start is None:
             return {**row, "is_quoted": self.is_quoted}
         return {**row, "start": self.start, "end": self.end, "sha256": self.sha256}
 
     def stands_in(self, text: str) -> bool:
-        """Whether this is the text that was quoted, and the words stand at their place in it."""
+        """Whether this is the quoted text, with the words at their place."""
         is_it = self.start is not None and self.sha256 == text_hash(text)
         return is_it and _writable(text[self.start : self.end]) == self.quote
 
 
 def make_quote(of: str, text: str, start: int, end: int) -> Evidence:
-    """The evidence that `text[start:end]` is."""
+    """Make the evidence `text[start:end]`."""
     return Evidence.model_construct(
         of=of,
         quote=_writable(text[start:end]),
@@ -77,18 +77,18 @@ def make_quote(of: str, text: str, start: int, end: int) -> Evidence:
 
 
 def make_unfound_quote(of: str, words: str) -> Evidence:
-    """Words that do not stand in the text that they are said to be of."""
+    """Make evidence with words that are not in the text that they should quote."""
     return Evidence(of=of, quote=_writable(words), is_quoted=False)
 
 
 def read_evidence(
     written: Any, *, of: str = "", is_quoted: bool | None = None
 ) -> tuple[Evidence, ...] | None:
-    """The evidence in a field of a row; None where something else stands there.
+    """Read the evidence in a field of a row; None if the field holds something else.
 
     Args:
-        written: a list of objects as `as_row` makes them; of older files a text.
-        of, is_quoted: what is known of a text.
+        written: a list of objects from `as_row`; in older files a text.
+        of, is_quoted: the known properties of a text.
     """
     if isinstance(written, str):
         return (Evidence(of=of, quote=written, is_quoted=is_quoted),) if written.strip() else ()
@@ -101,14 +101,14 @@ def read_evidence(
 
 
 def is_evidence(written: Any) -> bool:
-    """Whether a field is meant as evidence: a list of objects that say what they quote."""
+    """Whether a field is meant as evidence: a list of objects with quotes."""
     return isinstance(written, list) and all(
         isinstance(part, dict) and "of" in part and "quote" in part for part in written
     )
 
 
 def all_quoted(evidence: Iterable[Evidence]) -> bool | None:
-    """Whether all of it stands in the text; None where there is none, or nobody looked."""
+    """Whether all quotes were found; None without evidence, or if nothing was checked."""
     marks = [each.is_quoted for each in evidence]
     if False in marks:
         return False
@@ -116,13 +116,13 @@ def all_quoted(evidence: Iterable[Evidence]) -> bool | None:
 
 
 def wrong_quotes(row: Mapping[str, Any]) -> int:
-    """How many quotes of a row, as `as_row` makes them, do not stand in the judged text."""
+    """Count the quotes of a row, in the form of `as_row`, that are not in the judged text."""
     return sum(part.get("is_quoted") is False for part in row.get("evidence", ()))
 
 
 @lru_cache(maxsize=4096)
 def text_hash(text: str) -> str:
-    """What names a text: the start of its SHA-256.
+    """Hash a text: the start of its SHA-256.
 
     >>> text_hash("")
     'e3b0c44298fc1c14'
@@ -137,26 +137,26 @@ def _writable(text: str) -> str:
 class Reason(StrEnum):
     """Why there is no judgement."""
 
-    ABSTAINED = "abstained"  # the judge said that it cannot tell
+    ABSTAINED = "abstained"  # the judge said that it cannot decide
     REFUSED = "refused"  # the model or its content filter declined
     TRUNCATED = "truncated"  # the reply ended at its length limit
-    UNPARSEABLE = "unparseable"  # the reply is not what was asked for
-    INCOMPLETE = "incomplete"  # the reply leaves out something that was asked
-    UNGROUNDED = "ungrounded"  # no quote that was wanted stands in the judged text
+    UNPARSEABLE = "unparseable"  # the reply does not have the requested form
+    INCOMPLETE = "incomplete"  # the reply leaves out something that was requested
+    UNGROUNDED = "ungrounded"  # no required quote is in the judged text
     ERROR = "error"  # no reply: network, server, deadline
     BUDGET = "budget"  # not asked: a limit on calls, tokens or money was reached
     QUORUM = "quorum"  # too few members of a jury judged
     STEPS = "steps"  # an agent used up its steps, calls or reading before it was done
-    TOOL = "tool"  # a tool of an agent failed, so that nothing can rest on what it would have found
+    TOOL = "tool"  # a tool of an agent failed, so its result is missing
     NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data
 
 
-FAILED = "failed"  # field of an answer or item that could not be made: the reason
+FAILED = "failed"  # field with the reason why an answer or item could not be made
 OLD_FAILED = "not_made"  # its name in files of earlier versions
 
 
 def read_failure(value: object) -> Reason | None:
-    """The reason in a field `failed`; None where the field is empty or false.
+    """Read the reason in a field `failed`; None if the field is empty or false.
 
     >>> read_failure("refused"), read_failure(True), read_failure(False)
     (<Reason.REFUSED: 'refused'>, <Reason.ERROR: 'error'>, None)
@@ -168,9 +168,9 @@ def read_failure(value: object) -> Reason | None:
     return None if value in (None, "", False) else Reason(str(value))
 
 
-# Named tuples, not pydantic: one of each is made for every call of a large run.
+# Named tuples instead of pydantic: one of each is created for every call of a large run.
 class Provenance(NamedTuple):
-    """Where one reply came from. Tokens are 0 where the endpoint reports none."""
+    """The source of one reply. Tokens are 0 if the endpoint reports none."""
 
     model: str = ""  # the model that answered, as the endpoint names it
     finish_reason: str = ""
@@ -182,10 +182,10 @@ class Provenance(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A judgement that arrived: the judge's output fields by name, JSON-ready.
+    """A successful judgement: the judge's output fields by name, ready for JSON.
 
-    `steps`: what an agent did to come to it, as trace.jsonl has it. `failed`: keys in the reply
-    cache, in hex, of the questions that got no valid reply, such as those of a jury's member.
+    `steps`: an agent's steps, in the form of trace.jsonl. `failed`: keys in the reply cache, in
+    hex, of questions without a valid reply, for example of one jury member.
     """
 
     values: dict[str, Any]
@@ -195,7 +195,7 @@ class Judged(NamedTuple):
 
 
 class Unjudged(NamedTuple):
-    """A judgement that did not arrive; never counted as any label. For the rest see Judged."""
+    """A failed judgement; it never counts as any label. For the fields see Judged."""
 
     reason: Reason
     detail: str

@@ -1,4 +1,4 @@
-"""Key points, which an answer should take from documents, and whether it states them."""
+"""Key points of documents, and whether answers state them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class PointEntailment(Label):
 class Entailment(LabelScores):
     """Whether an answer entails a key point; `label` None: not judged.
 
-    `evidence` is what the judge quoted from the answer; `is_quoted` says whether all of it stands
-    there, None where there is none or nobody looked.
+    `evidence`: the judge's quotes from the answer. `is_quoted`: whether all of them are there; None
+    without quotes, or if nothing was checked.
     """
 
     run_id: str
@@ -58,7 +58,7 @@ class Entailment(LabelScores):
 class Claim(Explained):
     """A claim; `label` says whether it states at least one key point, None: not judged.
 
-    `in_documents`: whether the documents support it, None: not asked or not judged.
+    `in_documents`: whether the documents support it, None: not requested or not judged.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Claim(Explained):
 
 
 class ClaimSet(Row):
-    """The claims of an answer, in its order; None: nobody could say what it claims."""
+    """The claims of an answer, in order; None: the claims are unknown."""
 
     run_id: str
     topic_id: str
@@ -77,19 +77,19 @@ class ClaimSet(Row):
 def read_key_point_sets(path: Path, problems: Problems) -> dict[str, KeyPointSet]:
     """Read key points by topic, in file order: `qid`, `query` and `key_points`.
 
-    A key point is a text, or an object with `text` (or `key_point`) and, where they are known,
-    `id`, `spans` (verbatim texts of documents) and `sources` (their ids). It keeps its own id,
-    or is named by its text (`key_point_ids`).
+    A key point is a text, or an object with `text` (or `key_point`) and, if known, `id`,
+    `spans` (verbatim texts of documents) and `sources` (their ids). It keeps its own id, or gets an
+    id from its text (`key_point_ids`).
 
     Errors reported: no topic, no list, a topic twice, an id twice in a topic. An empty key point is
-    skipped; a text that occurs twice is kept and mentioned, as are invalid spans and sources,
-    which are left out.
+    skipped; a repeated text is kept and mentioned, as are invalid spans and sources, which are left
+    out.
     """
     return key_point_sets(read_lines(path, problems))
 
 
 def key_point_sets(lines: Iterable[Line]) -> dict[str, KeyPointSet]:
-    """The key points in these objects, as `read_key_point_sets`."""
+    """The key points in these objects, as in `read_key_point_sets`."""
     sets: dict[str, KeyPointSet] = {}
     for line in lines:
         topic_id = line.id(*TOPIC_FIELDS)
@@ -97,7 +97,7 @@ def key_point_sets(lines: Iterable[Line]) -> dict[str, KeyPointSet]:
         if topic_id is None or items is None:
             continue
         if topic_id in sets:
-            line.error("duplicate_topic", f"topic {topic_id!r} has key points already, wanted once")
+            line.error("duplicate_topic", f"topic {topic_id!r} already has key points, wanted once")
             continue
         query = line.optional_text(*QUERY_FIELDS)
         if not query.strip():
@@ -109,7 +109,7 @@ def key_point_sets(lines: Iterable[Line]) -> dict[str, KeyPointSet]:
 
 
 def key_point_set_row(points: KeyPointSet) -> dict[str, Any]:
-    """A line of `keypoints.jsonl`; `spans` and `sources` stand where there are any."""
+    """Write a line of `keypoints.jsonl`, with `spans` and `sources` if there are any."""
     rows = []
     for point in points.key_points:
         row: dict[str, Any] = {"id": point.id, "text": point.text}
@@ -122,22 +122,22 @@ def key_point_set_row(points: KeyPointSet) -> dict[str, Any]:
 
 
 def read_entailments(path: Path, problems: Problems) -> Iterator[Entailment]:
-    """Read `entailments.jsonl`, a line per topic, run and key point, lazily.
+    """Read `entailments.jsonl` lazily, one line per topic, run and key point.
 
     A label other than yes, neutral and no becomes None (not judged, never no) and is
-    listed as `label`; null, as we write what is not judged, becomes None too. Evidence may be a
-    text, as older files have it, with `is_quoted` beside it: one that is neither true nor false is
-    not used, and listed.
+    listed as `label`; null, our own mark for not judged, becomes None too. In older files, evidence
+    is a text with `is_quoted` beside it; an `is_quoted` that is neither true nor false is ignored
+    and listed.
 
     Errors reported: an id or the label missing, a key point twice for an answer with two labels.
-    With the same label it is read once and mentioned.
+    With the same label, it is read once and mentioned.
     """
     for _, entailment in entailments_with_lines(read_lines(path, problems)):
         yield entailment
 
 
 def entailments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Entailment]]:
-    """The entailments in these objects, as `read_entailments`, each with its object."""
+    """The entailments in these objects, as in `read_entailments`, each with its object."""
     seen: dict[tuple[str, str, str], EntailmentLabel | None] = {}
     for line in lines:
         topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
@@ -168,7 +168,7 @@ def entailments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Entail
 
 
 def entailment_row(entailment: Entailment) -> dict[str, Any]:
-    """A line of `entailments.jsonl`; a null label is not judged."""
+    """Write a line of `entailments.jsonl`; a null label means not judged."""
     return {
         "topic_id": entailment.topic_id,
         "run_id": entailment.run_id,
@@ -181,19 +181,19 @@ def entailment_row(entailment: Entailment) -> dict[str, Any]:
 
 
 def read_claims(path: Path, problems: Problems) -> Iterator[ClaimSet]:
-    """Read `claims.jsonl`, a line per topic and run, lazily: `claims`, or null.
+    """Read `claims.jsonl` lazily, one line per topic and run: `claims`, or null.
 
-    A claim is a text, not judged, or an object with `text` and `label`. A label other than yes
+    A claim is a text (not judged), or an object with `text` and `label`. A label other than yes
     and no becomes None (not judged, never no) and is listed as `label`; null becomes None too.
     An empty claim is skipped.
 
-    Errors reported: no topic or run, `claims` missing or no list, a topic and run twice.
+    Errors reported: no topic or run, `claims` missing or not a list, a topic and run twice.
     """
     return claim_sets(read_lines(path, problems))
 
 
 def claim_sets(lines: Iterable[Line]) -> Iterator[ClaimSet]:
-    """The claims in these objects, as `read_claims`."""
+    """The claims in these objects, as in `read_claims`."""
     seen: dict[tuple[str, str], int] = {}
     for line in lines:
         topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
@@ -202,8 +202,8 @@ def claim_sets(lines: Iterable[Line]) -> Iterator[ClaimSet]:
         if topic_id is None or run_id is None or (is_extracted and items is None):
             continue
         if (first := seen.get((topic_id, run_id))) is not None:
-            what = f"the claims of run {run_id!r}, topic {topic_id!r} are in line {first} already"
-            line.error("duplicate_claims", f"{what}, wanted them once")
+            what = f"the claims of run {run_id!r}, topic {topic_id!r} are already in line {first}"
+            line.error("duplicate_claims", f"{what}, wanted once")
             continue
         seen[topic_id, run_id] = line.number
         claims = None if items is None else tuple(_claims(items))
@@ -211,7 +211,7 @@ def claim_sets(lines: Iterable[Line]) -> Iterator[ClaimSet]:
 
 
 def claims_row(claim_set: ClaimSet) -> dict[str, Any]:
-    """A line of `claims.jsonl`: null claims were not extracted, a null label is not judged."""
+    """Write a line of `claims.jsonl`: null: claims not extracted, label not judged."""
     rows: list[dict[str, Any]] | None = None
     if claim_set.claims is not None:
         rows = [
@@ -227,7 +227,7 @@ def claims_row(claim_set: ClaimSet) -> dict[str, Any]:
 
 
 def _key_points(items: list[Line]) -> list[KeyPoint]:
-    """The key points of one list, each under an id of its own."""
+    """The key points of one list, each with its own id."""
     texts = []
     for item in items:
         text = item.text("text", "key_point")
@@ -238,7 +238,7 @@ def _key_points(items: list[Line]) -> list[KeyPoint]:
         else:
             item.skip("empty_key_point", f"{item.name('text')} is empty, wanted a key point")
     points = []
-    named: dict[str, str] = {}  # by id, which item has it
+    named: dict[str, str] = {}  # id -> item
     for (text, item), hashed in zip(texts, key_point_ids([t for t, _ in texts]), strict=True):
         name_in_file, own_id = item.prefix.removesuffix("."), item.optional_id("id", "key_point_id")
         if own_id is None and "-" in hashed:
@@ -248,7 +248,7 @@ def _key_points(items: list[Line]) -> list[KeyPoint]:
         name = own_id or hashed
         if name in named:
             item.error(
-                "duplicate_id", f"{name_in_file} has the id {name!r}, which {named[name]} has too"
+                "duplicate_id", f"{name_in_file} has the id {name!r}, the id of {named[name]}"
             )
             continue
         named[name] = name_in_file
@@ -260,7 +260,7 @@ def _spans(item: Line) -> tuple[str, ...]:
     written = _list_field(item, "spans")
     spans = [span for span in written if isinstance(span, str) and span.strip()]
     if len(spans) < len(written):
-        what = f"{len(written) - len(spans)} of {len(written)} are empty or no text; left out"
+        what = f"{len(written) - len(spans)} of {len(written)} are empty or not text; left out"
         item.keep("bad_spans", f"{item.name('spans')}: {what}")
     return tuple(spans)
 
@@ -269,7 +269,7 @@ def _sources(item: Line) -> tuple[str, ...]:
     written = _list_field(item, "sources")
     sources = [name for name in map(as_id, written) if name is not None]
     if len(sources) < len(written):
-        what = f"{len(written) - len(sources)} of {len(written)} are no ids; left out"
+        what = f"{len(written) - len(sources)} of {len(written)} are not ids; left out"
         item.keep("bad_sources", f"{item.name('sources')}: {what}")
     return tuple(sources)
 
@@ -288,7 +288,7 @@ def _evidence(line: Line) -> tuple[Evidence, ...]:
         return ()
     evidence = read_evidence(written, of="response", is_quoted=is_quoted)
     if evidence is None:
-        line.bad("evidence", written, "text, or a list of what is quoted")
+        line.bad("evidence", written, "text, or a list of quotes")
     return evidence or ()
 
 
@@ -297,7 +297,7 @@ def _is_quoted(line: Line) -> bool | None:
     if written is None or isinstance(written, bool):
         return written
     what = f"{line.name('is_quoted')} is {show(written)}, wanted true, false or null"
-    line.keep("is_quoted", f"{what}; not used")
+    line.keep("is_quoted", f"{what}; ignored")
     return None
 
 

@@ -1,7 +1,7 @@
 """Kinds of judgements and of files, and the labels of a file by the ids of its items.
 
 A kind of judgements is declared once: ids, labels and their gains, and the rows of its files. A
-kind of this package is beside the reader of its rows. Another package adds its own by an entry
+kind of this package is beside the reader of its rows. Another package adds its own with an entry
 point of the group `nuggetjudge.kinds`: NAME = "module:object", a Kind.
 """
 
@@ -27,15 +27,15 @@ from .rows import Label
 from .tables import Table, find_binary_kind, find_encoding, list_columns, table_lines
 
 Cell = tuple[str, ...]  # the ids of one item
-# A row, the item, its label (None: not judged), and how sure the judge was.
+# A row, the item, its label (None: not judged), and the judge's scores.
 Labelled = tuple[Line, Cell, str | None, Mapping[str, Any]]
 
-# The label that is meant, given those that are known; and whether the spelling is one of ours.
+# The label that is meant, given the known labels; and whether the spelling is one of ours.
 Spell = Callable[[Any, Sequence[str] | None], tuple[str | None, bool]]
 
 GROUP = "nuggetjudge.kinds"  # of entry points
-SCALES = "nuggetjudge.scales"  # of entry points: NAME = "module:labels", worst first, of no kind
-OTHER = "other"  # the kind of labels that no kind is declared for
+SCALES = "nuggetjudge.scales"  # of entry points: NAME = "module:labels", worst first
+OTHER = "other"  # the kind of labels without a declared kind
 _HOME = __name__.rpartition(".")[0]
 _BUILT_IN = {
     "nuggets": f"{_HOME}.nuggets:NUGGET_KIND",
@@ -49,28 +49,28 @@ _BUILT_IN = {
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind of judgements, as its program, its judge and every reader of labels see it.
+    """One kind of judgements, for its task, its judge and every reader of labels.
 
     Attributes:
-        name: in label files, configs and on the command line.
-        key: the ids that name an item, in label files and results. also: other names that files
-            have for an id. runs: those of them that name runs.
-        scale: the labels, worst to best; those of a Label class with what each means.
-        gains: what each label is worth, in [0, 1].
-        many: what its items are called; "": as the kind. length_of: the text whose length counts
-            for it, and what that is called; (): all that the judge reads.
-        judge: the judge that gives such labels; "": none that is asked alone.
-        rows: the kind of files with such judgements, see `file_kind`; "": plain label files alone.
-        read: the judgements in objects of such files. Errors: see the reader of the rows.
-        files: what tells the files of this kind from others: by kind of file, whether an object
-            is the first of one.
-        spell: what a label file means by a label; None: labels are compared as they are written.
-        turn: the item and label of a row that may name its ids in another order; None: none may.
-        columns: our measures by the names that metric rows of other tools have for them.
-        words: TOML with the words in which people who label meet it; None: the app has them.
-        coarse: the two labels, worst first, of people who answer yes or no where the scale has
-            more; (): none.
-        has_more_grades: whether a file may have higher and lower whole grades than `scale`.
+        name: its name in label files, configs and on the command line.
+        key: the ids that identify an item, in label files and results. also: other names that files
+            have for an id. runs: the ids that identify runs.
+        scale: the labels, worst to best; a Label class gives each a meaning.
+        gains: the gain of each label, in [0, 1].
+        many: the plural name of its items; "": the name of the kind. length_of: the text whose
+            length is measured, and its name; (): all texts of the judge.
+        judge: the judge that gives such labels; "": no single judge.
+        rows: the kind of files with such judgements, see `file_kind`; "": plain label files only.
+        read: reads the judgements in objects of such files. Errors: see the reader of the rows.
+        files: how to recognise files of this kind: by kind of file, whether an object is the first
+            of one.
+        spell: the label that a label file means; None: labels are compared as written.
+        turn: the item and label of a row that may name its ids in another order; None: not needed.
+        columns: our measures by their names in metric rows of other tools.
+        words: TOML with the words for people who label; None: the app has them.
+        coarse: the two labels, worst first, of people who answer yes or no to a scale with
+            more labels; (): none.
+        has_more_grades: whether a file may have whole grades beyond `scale`.
     """
 
     name: str
@@ -109,9 +109,9 @@ def _load(place: str) -> Kind:
     return kind
 
 
-@cache  # looking through all that is installed takes long
+@cache  # searching all installed packages is slow
 def _load_installed(path: tuple[str, ...]) -> dict[str, Kind]:
-    """The kinds of other packages on the import path; one that cannot be loaded is left out."""
+    """The kinds of other packages on the import path; a kind that cannot be loaded is left out."""
     found = {}
     for entry in entry_points(group=GROUP):
         try:
@@ -129,34 +129,34 @@ def load_kinds() -> dict[str, Kind]:
 
 
 def kinds_of_labels() -> tuple[str, ...]:
-    """The kinds that labels of a file may be of; labels of no declared kind are OTHER."""
+    """Names of the kinds that labels of a file may have; OTHER if none is declared."""
     return (*load_kinds(), OTHER)
 
 
 def find_kind(name: str) -> Kind | None:
-    """A kind by its name; None: none is declared."""
+    """Find a kind by its name; None if none is declared."""
     return _load_built_in().get(name) or load_kinds().get(name)
 
 
 def kind_named(name: str) -> Kind:
-    """As `find_kind`. Raises: InputError if there is none."""
+    """Like `find_kind`. Raises: InputError if there is none."""
     if (kind := find_kind(name)) is None:
-        raise InputError(f"there is no kind of labels {name!r}, only {', '.join(load_kinds())}")
+        raise InputError(f"unknown kind of labels {name!r}, not one of {', '.join(load_kinds())}")
     return kind
 
 
 def kind_of_key(key: tuple[str, ...]) -> Kind | None:
-    """The kind whose items have these ids; None: none is declared."""
+    """Find the kind whose items have these ids; None if none is declared."""
     return next((kind for kind in load_kinds().values() if kind.key == key), None)
 
 
 def kind_of_rows(name: str) -> Kind | None:
-    """The kind whose judgements are in files of this kind; None: none is declared."""
+    """Find the kind whose judgements are in files of this kind; None if none is declared."""
     return next((kind for kind in load_kinds().values() if name and kind.rows == name), None)
 
 
 def kind_of_object(row: Mapping[str, Any]) -> str | None:
-    """The kind of file that an object is of, by what the kinds declare."""
+    """Recognise the kind of file that an object belongs to, by the declared kinds."""
     for kind in load_kinds().values():
         for name, is_of in kind.files.items():
             if is_of(row):
@@ -164,10 +164,10 @@ def kind_of_object(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-ITEM_ID = "item_id"  # of items that no other ids name
-ROW = "row number"  # the id of items that a file names by nothing: the number of their row
+ITEM_ID = "item_id"  # of items without other ids
+ROW = "row number"  # the id of items without any id in the file: the number of their row
 
-# Ids that items of several kinds have, each with the names that files have for it.
+# Ids of items of several kinds, each with the names that files have for it.
 _SHARED_IDS: dict[str, tuple[str, ...]] = {
     "topic_id": ("topic_id", "qid", "query_id"),
     "run_id": ("run_id",),
@@ -177,7 +177,7 @@ _SHARED_IDS: dict[str, tuple[str, ...]] = {
 
 
 def run_fields() -> frozenset[str]:
-    """The ids that name runs, as the declared kinds have them."""
+    """The ids of runs, in the declared kinds."""
     return _run_fields(tuple(sys.path))
 
 
@@ -187,9 +187,9 @@ def _run_fields(path: tuple[str, ...]) -> frozenset[str]:
 
 
 def key_fields() -> dict[str, tuple[str, ...]]:
-    """The ids that name an item, in the order of a key, each with the names that files have for it.
+    """The ids of an item, in the order of a key, each with the names that files have for it.
 
-    They are those that the declared kinds have.
+    These are the ids of the declared kinds.
     """
     return _key_fields(tuple(sys.path))
 
@@ -203,17 +203,17 @@ def _key_fields(path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     return {**fields, ITEM_ID: (ITEM_ID,)}
 
 
-FileKind = str  # such as answers, topics or scores; those of judgements: see `declared`
+FileKind = str  # such as answers, topics or scores; for judgements see the declared kinds
 
 _PASSAGE_IDS = ("docid", "id", "_id", "docno")
 _PASSAGE_TEXTS = ("text", "contents", "segment")
 _QUESTIONS = ("subquestions", "sub_questions", "questions")
 _REPORTS = ("report", "summary", "reference_summary")
 _NEEDS = ("title", "narrative", "problem_statement", "request", "query", "topic", "text")
-_GRADES = frozenset("01234")  # of the longest scale that six-column qrels come with
-_HEAD_BYTES = 2**16  # that tell how a file is encoded
+_GRADES = frozenset("01234")  # grades of the longest scale in six-column qrels
+_HEAD_BYTES = 2**16  # bytes that decide the encoding of a file
 _UTF8 = ("utf-8", "utf-8-sig")
-_LOOKED_AT = 50  # lines that tell qrels from a leaderboard
+_LOOKED_AT = 50  # lines that distinguish qrels from a leaderboard
 
 
 @cache
@@ -228,21 +228,21 @@ def is_metric_row(names: Collection[str]) -> bool:
 
 
 def is_csv(first: str) -> bool:
-    """Whether this is the header of metric rows; one of means alone, without a topic, is none."""
+    """Whether this is the header of metric rows; a header of means without a topic is not."""
     names = dict.fromkeys(first.split(","))
     return is_metric_row(names) and ("qid" in names or "topic_id" in names)
 
 
 def file_kind(path: Path) -> FileKind:
-    """The kind of a file; only its beginning is read.
+    """Recognise the kind of a file; only its beginning is read.
 
-    Four columns are qrels where the second is 0 or Q0 and the fourth a grade, otherwise a
-    leaderboard; six columns are a retrieval run, or qrels with confidence where the fourth holds
-    grades from 0 to 4, of which one comes twice in a topic, as no rank does.
+    Four columns are qrels if the second is 0 or Q0 and the fourth a grade, otherwise a
+    leaderboard. Six columns are a retrieval run, or qrels with confidence if the fourth holds
+    grades from 0 to 4 and one occurs twice in a topic, which no rank does.
 
-    A table with another header has labels or scores if its columns are guessed to be such.
+    A table with another header has labels or scores if its columns look like them.
 
-    Raises: InputError for an empty file, or one whose first record is of no known kind.
+    Raises: InputError for an empty file, or one whose first record is of an unknown kind.
     """
     if find_binary_kind(path) is not None or find_encoding(path, _HEAD_BYTES) not in _UTF8:
         return _table_kind(path) or _unknown_table(path)
@@ -254,7 +254,7 @@ def file_kind(path: Path) -> FileKind:
     line = next(read_lines(path, problems), None)
     if line is None:
         problems.raise_errors()
-        raise InputError(f"{path}:1: no record in it, wanted one")
+        raise InputError(f"{path}:1: no record, wanted at least one")
     kind = _object_kind(line.row)
     if kind in (None, "topics"):  # a topic may be labelled
         kind = _table_kind(path, needs_name=kind is not None) or kind
@@ -274,7 +274,7 @@ def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
         return declared
     if is_metric_row(row) or (has("measure") and has("value")):
         return "scores"
-    if has("label"):  # beside it may stand any text that was judged: `answer`, `report`
+    if has("label"):  # the judged text may be beside it: `answer`, `report`
         return "labels"
     if has("relevances") or lists & {"rating", "ratings"}:
         return "ratings"
@@ -323,23 +323,23 @@ def _columns_kind(path: Path, first: str) -> FileKind:
 
 
 def has_header(path: Path) -> bool:
-    """Whether the first line of a text file has the names of columns, none of which is a number."""
+    """Whether the first line of a text file has names of columns, none of which is a number."""
     names = [name.strip().strip('"') for name in re.split(r"[,;|\t]", first_line(path))]
     return len(names) > 1 and not any(map(_is_number, names))
 
 
 def read_head(path: Path, sheet: str | None = None, n: int = 300) -> Table:
-    """The first rows of a table; what is wrong with any of them is not noted."""
+    """The first rows of a table; faults in them are not recorded."""
     notes: list[str] = []
     rows = list(islice(table_lines(path, Problems(), sheet=sheet, notes=notes), n))
     return Table(path, list_columns(rows), rows, tuple(notes))
 
 
 def _table_kind(path: Path, *, needs_name: bool = False) -> FileKind | None:
-    """`labels` or `scores`, by what the columns of a table are guessed to be; None: neither.
+    """`labels` or `scores`, by the apparent columns of a table; None: neither.
 
     Args:
-        needs_name: values alone make no labels.
+        needs_name: values without a suitable name are not labels.
     """
     try:
         table = read_head(path)
@@ -355,11 +355,11 @@ def _table_kind(path: Path, *, needs_name: bool = False) -> FileKind | None:
 
 
 def _unknown_table(path: Path) -> FileKind:
-    """Raise InputError for a table without labels or scores, which names its columns."""
+    """Raise InputError, with the names of the columns, for a table without labels or scores."""
     table = read_head(path)
     has = shorten(", ".join(table.columns) or "no columns", 200)
-    what = f"a table of {has}, of which none looks like labels or scores"
-    raise InputError(f"{path}:1: {what}; --field label=COLUMN names the labels")
+    what = f"a table of {has}, none of which looks like labels or scores"
+    raise InputError(f"{path}:1: {what}; name the labels with --field label=COLUMN")
 
 
 def _head(path: Path) -> list[list[str]]:
@@ -388,32 +388,32 @@ def _is_number(text: str) -> bool:
     return True
 
 
-ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
+ADJUDICATED = "adjudicated"  # `method` of a label from the adjudicator of a jury
 VERIFIED = "verified"  # `method` of a label that was judged once more,
-FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
+FIRST, VERIFIER = "first", "verifier"  # and the sources of its votes
 EXPLAINER = "explainer"  # the model that explains another judge's labels
 
-OTHER_SCALES = (  # of no declared kind
+OTHER_SCALES = (  # without a declared kind
     ("no", "yes"),
     ("false", "true"),
 )
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
-MAX_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
+MAX_LABELS = 101  # of a scale such as 0 to 100: tables of labels have a cell for each pair
 
 
 @dataclass(frozen=True)
 class LabelFile:
     """The labels of a file by the ids of their item.
 
-    `scale` runs from worst to best. `cells` are keyed by the values of `key_names`, in that
-    order. `n_unlabelled` cells are in the file without a label: not judged, or annotators
-    without a majority. `annotations` holds each annotator's label where the file names them;
-    the cell then has the label that more than half of its annotators gave. `scores` and
-    `probabilities` are there for the cells of which a judge gave them; `rationales` and `lines`
-    (the first in the file) for messages and for people. `votes` are there for the cells that a jury
-    labelled: by member the label, None where it gave none; `adjudicated` are those of them that its
-    adjudicator decided. `conditions` counts the labels of a file of people's by the condition under
-    which they were given; "": of no known one, beside others.
+    `scale` runs from worst to best. `cells` have as keys the values of `key_names`, in that
+    order. `n_unlabelled` cells have no label in the file: not judged, or annotators
+    without a majority. `annotations` holds each annotator's label if the file names annotators;
+    the cell then has the label of more than half of its annotators. `scores` and
+    `probabilities` exist for cells where a judge gave them; `rationales` and `lines`
+    (the first in the file) are for messages and for people. `votes` exist for cells that a jury
+    labelled: the label of each member, None for no label; `adjudicated` are the cells that its
+    adjudicator decided. `conditions` counts human labels by the condition under which they were
+    given; "": unknown, beside known ones.
     """
 
     kind: str
@@ -432,7 +432,7 @@ class LabelFile:
 
 
 def check_labelled(labels: LabelFile, path: Path) -> None:
-    """Raise InputError for a file whose items all lack a label, as a sheet to fill in does."""
+    """Raise InputError for a file without any label, such as a sheet to fill in."""
     if labels.n_unlabelled and not labels.cells and not any(labels.annotations.values()):
         raise InputError(f"{path}: none of its {labels.n_unlabelled:,} items has a label yet")
 
@@ -440,18 +440,18 @@ def check_labelled(labels: LabelFile, path: Path) -> None:
 def check_same_things(
     path: Path, key_names: Sequence[str], other: Path, other_names: Sequence[str]
 ) -> None:
-    """Raise InputError unless both files name what they label by the same ids."""
+    """Raise InputError unless both files identify their items by the same ids."""
     for one, names, second in ((path, key_names, other), (other, other_names, path)):
         if ROW in names:
-            what = f"no column names its items, so they cannot be matched with those of {second}"
-            raise InputError(f"{one}: {what}; --field topic_id=COLUMN names one")
+            what = f"no column identifies its items, so they cannot be matched with {second}"
+            raise InputError(f"{one}: {what}; name one with --field topic_id=COLUMN")
     if key_names != other_names:
         keys = " and ".join(", ".join(names) for names in (key_names, other_names))
-        raise InputError(f"{path} and {other}: labels of different things ({keys})")
+        raise InputError(f"{path} and {other}: labels of different kinds of items ({keys})")
 
 
 class Cells:
-    """Labels as they are read; the same cell twice is mentioned, with two labels an error."""
+    """Labels while they are read; a repeated cell is mentioned, two labels for it are an error."""
 
     def __init__(self, problems: Problems) -> None:
         self.labels: dict[Cell, str | None] = {}
@@ -474,7 +474,7 @@ class Cells:
         votes: dict[str, str | None] | None = None,
         method: str | None = None,
     ) -> None:
-        """Add the label that stands in this line; None: the cell is there without one."""
+        """Add the label in this line; None: the cell has no label."""
         self.lines.setdefault(cell, number)
         if cell not in self.labels:
             self.labels[cell] = label
@@ -494,13 +494,13 @@ class Cells:
             self.problems.error(path, number, "duplicate_cell", f"{what} before, wanted one label")
 
     def of(self, kind: str) -> LabelFile:
-        """As `file`, with the scale and the ids of a kind."""
+        """Like `file`, with the scale and the ids of a kind."""
         declared = kind_named(kind)
         scale = grade_scale(self.labels.values()) if declared.has_more_grades else declared.labels
         return self.file(kind, scale, declared.key)
 
     def file(self, kind: str, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
-        """What was added, with the cells without a label counted."""
+        """The labels that were added; cells without a label are counted."""
         cells = {cell: label for cell, label in self.labels.items() if label is not None}
         return LabelFile(
             kind,
@@ -518,7 +518,7 @@ class Cells:
 
 
 def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
-    """Every whole grade from the lowest to the highest of these, 0 to 3 at least."""
+    """Every whole grade from the lowest to the highest of these, at least 0 to 3."""
     grades = [int(label) for label in labels if label is not None]
     return tuple(map(str, range(min([0, *grades]), max([HIGHEST_GRADE, *grades]) + 1)))
 
@@ -534,15 +534,15 @@ def _load_scales(path: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
-    """The scale that has all these labels: one of ours, or their range as whole numbers.
+    """Find the scale with all these labels: one of ours, or their range as whole numbers.
 
-    Without labels it is the scale of the kind. None if there is no such scale, or if it would have
-    more than MAX_LABELS.
+    Without labels, it is the scale of the kind. None if there is no such scale, or if it would have
+    more than MAX_LABELS labels.
     """
     own = [known.labels] if (known := find_kind(kind)) is not None else []
     if own and not labels:
         return own[0]
-    of_kinds = (  # whole numbers without a kind of their own have the range that they have
+    of_kinds = (  # whole numbers without a kind have their own range
         each.labels for each in load_kinds().values() if not each.labels[0].isdecimal()
     )
     for scale in (*own, *OTHER_SCALES, *_load_scales(tuple(sys.path)), *of_kinds):
@@ -554,9 +554,9 @@ def find_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
 
 
 def find_ends(kind: str, labels: Iterable[str]) -> tuple[int, int] | None:
-    """The lowest and highest of labels that are whole numbers; grades have 0 to 3 at least.
+    """The lowest and highest of labels that are whole numbers; for grades at least 0 to 3.
 
-    None where there are none, or other labels.
+    None without labels, or if there are other labels.
     """
     with suppress(ValueError):
         numbers = {label: int(label) for label in labels}
@@ -569,5 +569,5 @@ def find_ends(kind: str, labels: Iterable[str]) -> tuple[int, int] | None:
 
 
 def is_graded(kind: str) -> bool:
-    """Whether labels of this kind are whole grades, of which a file may have higher ones."""
+    """Whether labels of this kind are whole grades, which a file may exceed."""
     return (known := find_kind(kind)) is not None and known.has_more_grades

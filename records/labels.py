@@ -1,4 +1,4 @@
-"""Label files and rows with texts: tables with a row, or a column, for each annotator."""
+"""Label files, and rows with texts: tables with a row, or a column, for each annotator."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ BINARY = ("negative", "positive")
 def sides(
     labels: Iterable[str], scale: Sequence[str], cut: str, kind: str, path: Path
 ) -> dict[str, str]:
-    """Each of these labels -> negative or positive.
+    """Map each of these labels to negative or positive.
 
     Args:
-        labels: those that occur, all of them on the scale.
-        scale: worst to best, in their order. Whole numbers may be cut at any number above the
-            lowest, for a file need not have its best grade.
-        kind, path: of the file; any spelling of its kind does, the path is for messages.
+        labels: the labels that occur, all of them on the scale.
+        scale: worst to best, in order. Whole numbers may be cut at any number above the
+            lowest, because a file may lack its best grade.
+        kind, path: of the file; any spelling of its kind is accepted, the path is for messages.
 
-    Raises: InputError for a cut that is not a label of the scale, or its worst.
+    Raises: InputError for a cut that is not a label of the scale, or is the worst label.
     """
     at = cut.strip().lower()
     if at not in scale and (known := find_kind(kind)) is not None and known.spell is not None:
@@ -66,13 +66,13 @@ def sides(
             return {label: BINARY[n >= int(at)] for label, n in numbers.items()}
     if at not in scale[1:]:
         wanted = f"wanted one of its labels but the worst: {', '.join(scale[1:])}"
-        each = "; --cut HUMAN,JUDGED has one of each"
+        each = "; for two different cuts use --cut HUMAN,JUDGED"
         raise InputError(f"--cut {cut}: {path} has the labels {', '.join(scale)}, {wanted}{each}")
     return {label: BINARY[rank >= scale.index(at)] for rank, label in enumerate(scale)}
 
 
 def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
-    """The labels of a file whose labels have an order, as negative and positive.
+    """Turn the ordered labels of a file into negative and positive.
 
     Raises: InputError, see `sides`.
     """
@@ -81,9 +81,9 @@ def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
     return replace(labels, scale=BINARY, cells=cells, probabilities={})
 
 
-_SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
+_SURE = ("score", "probabilities", "votes", "method")  # a judge's values beside its label
 
-POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
+POST_EDIT = ("post_edit", "post_edited")  # people saw a judge's label, so they agree more often
 
 
 def labels_of_rows(
@@ -97,19 +97,19 @@ def labels_of_rows(
     """The labels of rows with ids (`key_fields`), `label` and, optionally, `annotator`.
 
     The ids that occur in any row make the key, and every row must have them. Labels are
-    compared in lower case; those of a kind with spellings by what they mean, where the file has no
-    others.
+    compared in lower case; labels of a kind with spellings by their meaning, if the file has no
+    other labels.
 
     Args:
-        scale: the labels, worst to best, where they are known; any other one is an error.
-        cut: from which label on they are positive, see `read_labels`.
-        how: which words say that there is no label, which are counted and noted, and what people's
-            labels are called here, which then is the scale.
+        scale: the labels, worst to best, if known; any other label is an error.
+        cut: the lowest positive label, see `read_labels`.
+        how: the words for a missing label, which are counted and reported, and the names of
+            people's labels here, which then are the scale.
     """
     rows, how = list(lines), how or TableOptions()
     has = set().union(*(line.row for line in rows))
     key = tuple(name for name, names in key_fields().items() if has.intersection(names))
-    if ROW in has:  # which rows that nothing else names have
+    if ROW in has:  # rows without any other id
         key = (*key, ROW)
     if rows and not key:
         rows[0].missing(*key_fields())
@@ -122,7 +122,7 @@ def labels_of_rows(
         spell(line.row.get("label"), scale)[1] or words.holds(line.row.get("label"))
         for line in rows
     ):
-        spell = None  # labels of somebody else's
+        spell = None  # labels of an unknown scale
     cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
     first: dict[str, Line] = {}  # by label
     for line in rows if key else []:
@@ -143,7 +143,7 @@ def labels_of_rows(
         cells.lines.setdefault(cell, line.number)
         if remark := line.optional_text("rationale").strip():
             earlier = cells.rationales.get(cell, "").split("\n")
-            if remark not in earlier:  # one for all annotators of a row
+            if remark not in earlier:  # one remark for all annotators of a row
                 cells.rationales[cell] = "\n".join(filter(None, (*earlier, remark)))
         if annotator is None:
             label_scores = line.read_label_scores()
@@ -152,7 +152,7 @@ def labels_of_rows(
             }
             cells.add(path, line.number, cell, label, **sure)
         elif annotator in annotations.setdefault(cell, {}):
-            what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
+            what = f"annotator {annotator!r} labels cell {' '.join(cell)} twice, wanted once"
             line.error("duplicate_annotation", f"{what}{_APART}")
         elif label is not None:
             annotations[cell][annotator] = label
@@ -165,18 +165,18 @@ def labels_of_rows(
     return replace(file, conditions=_count_conditions(rows))
 
 
-_APART = f"; if these are two items, --field {ITEM_ID}=COLUMN names what tells them apart"
+_APART = f"; for two different items, name their ids: --field {ITEM_ID}=COLUMN"
 
 
 class _MissingWords:
-    """The words that stand where a label is missing, counted."""
+    """Counts the words that mean a missing label."""
 
     def __init__(self, missing: Collection[str], known: Collection[str], spell: Spell | None):
         self._missing, self._known, self._spell = missing, known, spell
         self._n: Counter[str] = Counter()
 
     def holds(self, written: object) -> bool:
-        """Whether this is such a word, and no label."""
+        """Whether this is such a word, and not a label."""
         if not is_missing(written, self._missing):
             return False
         word = "" if written is None else str(written).strip().lower()
@@ -184,14 +184,14 @@ class _MissingWords:
         return word not in self._known and not is_label
 
     def count(self, line: Line) -> bool:
-        """As `holds`, of the label of a line, which is counted."""
+        """Like `holds`, for the label of a line; counts it."""
         if not self.holds(written := line.row["label"]):
             return False
         self._n[("" if written is None else str(written)).strip().lower() or "empty"] += 1
         return True
 
     def note(self, path: Path, n: int, problems: Problems) -> None:
-        """Say how many labels are missing, where a word says so."""
+        """Report how many labels are missing, if words mark them."""
         if {*self._n} - {"empty"}:
             each = ", ".join(f"{word} {of:,}" for word, of in self._n.most_common())
             problems.note(f"{path}: {self._n.total():,} of {n:,} labels are missing ({each})")
@@ -204,14 +204,14 @@ def _check_spread(kind: str, first: Mapping[str, Line]) -> None:
     middle = median(map(int, first))
     far = max(first, key=lambda label: (abs(int(label) - middle), abs(int(label))))
     other = ends[0] if int(far) == ends[1] else ends[1]
-    what = f"label {far} is more than {MAX_LABELS - 1} from {other}, wanted whole numbers nearer"
+    what = f"label {far} is more than {MAX_LABELS - 1} from {other}, wanted whole numbers closer"
     raise InputError(f"{first[far].path}:{first[far].number}: {what} to each other")
 
 
 def _count_conditions(rows: Sequence[Line]) -> dict[str, int]:
-    """How many labels were given under each condition; {} where no row names one.
+    """Count the labels given under each condition; {} if no row names one.
 
-    Labels that people gave with a judge's label in sight are mentioned if they stand among others.
+    A mix of labels that people gave with and without seeing a judge's label is mentioned.
     """
     n = Counter(str(line.row.get("condition") or "") for line in rows)
     if set(n) <= {""}:
@@ -219,7 +219,7 @@ def _count_conditions(rows: Sequence[Line]) -> dict[str, int]:
     with_label = [name for name in n if name in POST_EDIT]
     if with_label and len(n) > len(with_label):
         each = " and ".join(f"{n[name]:,} {name or 'other'}" for name in sorted(n))
-        what = f"{each} labels are taken together; --where condition={with_label[0]} takes some"
+        what = f"{each} labels are used together; to choose, use --where condition={with_label[0]}"
         rows[0].keep("mixed_conditions", what)
     return dict(n)
 
@@ -236,10 +236,10 @@ def _label(
     scale: Sequence[str] | None,
     names: Mapping[str, str] | None = None,
 ) -> str | None:
-    """The label as text: true as "true", 2.0 as "2", one of ours by its name; null is none.
+    """The label as text: true as "true", 2.0 as "2", our labels by name; null is none.
 
     Args:
-        names: what people's labels are called here.
+        names: the names of people's labels here.
     """
     written = line.row["label"]
     plain = _plain_label(line, written)
@@ -253,7 +253,7 @@ def _label(
     if spell is not None:
         plain = spell(plain, scale)[0]
     if scale is not None and plain is not None and plain not in scale:
-        wanted = f"one of {', '.join(scale)}; --scale THEIRS=OURS,... says what others mean"
+        wanted = f"one of {', '.join(scale)}; translate other labels with --scale THEIRS=OURS,..."
         line.bad("label", written, wanted)
         return None
     return plain
@@ -286,10 +286,10 @@ def _file(
         scale = declared.coarse
     ordered = tuple(scale) if scale is not None else find_scale(kind, labels)
     if ordered is None and cut is not None:
-        what = f"labels {', '.join(sorted(labels)) or 'none'} have no order that is known"
-        raise InputError(f"{path}: {what}, so there is nothing to --cut")
+        what = f"labels {', '.join(sorted(labels)) or 'none'} have no known order"
+        raise InputError(f"{path}: {what}, so --cut does not apply")
     if ordered is None:
-        what = f"labels {', '.join(sorted(labels)) or 'none'} are of no known scale"
+        what = f"labels {', '.join(sorted(labels)) or 'none'} are not of a known scale"
         problems.keep(path, 1, "unknown_scale", f"{what}; ordered by name")
         ordered = tuple(sorted(labels))
     if cut is not None:
@@ -317,13 +317,13 @@ def _majority(
     ((label, n_for),) = Counter(by_name.values()).most_common(1)
     if 2 * n_for > len(by_name):
         return label
-    what = f"cell {' '.join(cell)} has no label that most of its {len(by_name)} annotators gave"
+    what = f"cell {' '.join(cell)} has no majority among its {len(by_name)} annotators"
     problems.keep(path, number, "no_majority", what)
     return None
 
 
 def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, str]:
-    """Judged run -> true run, where one is the other behind a team prefix and no other fits."""
+    """Judged run -> true run, if one is the other behind a team prefix and no other fits."""
     aliases: dict[str, str] = {}
     missing = sorted(set(truth) - set(judged))
     for name in sorted(set(judged) - set(truth)):
@@ -337,14 +337,14 @@ def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, st
 def cell_run_aliases(
     truth: Iterable[Cell], judged: Iterable[Cell], key_names: Sequence[str]
 ) -> dict[str, str]:
-    """As `run_aliases`, of the runs of cells with these ids; none where cells name no run."""
+    """Like `run_aliases`, for the runs of cells with these ids; none if cells have no run."""
     positions = _run_positions(key_names)
     runs = [{cell[at] for cell in cells for at in positions} for cells in (truth, judged)]
     return run_aliases(*runs)
 
 
 def rename_runs(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> Cell:
-    """A cell with these ids, its runs under another name where `names` has one."""
+    """A cell with these ids, with runs renamed by `names`."""
     if not names:
         return cell
     positions = _run_positions(key_names)
@@ -352,7 +352,7 @@ def rename_runs(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) 
 
 
 def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
-    """The file with its runs under other names, see `renamed`."""
+    """The file with runs renamed, see `rename_runs`."""
     by_cell = ("cells", "annotations", "scores", "probabilities", "lines", "rationales", "votes")
     moved: dict[str, Any] = {
         name: {
@@ -364,15 +364,15 @@ def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
 
 
 def _run_positions(key_names: Sequence[str]) -> list[int]:
-    """Where the names of runs stand among the ids of a cell."""
+    """The places of run names among the ids of a cell."""
     return [at for at, name in enumerate(key_names) if name in run_fields()]
 
 
-BETWEEN = "\n\n"  # the texts of an input that is a list
+BETWEEN = "\n\n"  # between the texts of an input that is a list
 
 
 class ItemRow(Row):
-    """One item: `line` in its file, its ids by name (as label files have them), and its texts.
+    """One item: `line` in its file, its ids by name (as in label files), and its texts.
 
     `failed`: why nuggetjudge could not make one of its texts, which is then missing.
     """
@@ -394,12 +394,12 @@ def item_lines(
     fields: Mapping[str, str] | None = None,
     where: Where | None = None,
 ) -> Iterator[Line]:
-    """The rows of a table of items, read one by one.
+    """Read the rows of a table of items one by one.
 
     Args:
-        fields: our name of a field -> the name that this file has for it; a field that is not
-            there stays as it is, for its reader.
-        where: take only rows whose fields (as the file names them) have one of these values.
+        fields: our name of a field -> its name in this file; a missing field is left for its
+            reader.
+        where: use only rows whose fields (under the file's names) have one of these values.
     """
     lines = choose_lines(path, problems, table_lines(path, problems), where)
     return (map_fields(line, fields) for line in lines) if fields else lines
@@ -408,13 +408,13 @@ def item_lines(
 def find_item_fields(
     path: Path, fields: Mapping[str, str], inputs: Sequence[str], problems: Problems
 ) -> dict[str, str]:
-    """Which column of a table of items is which id or text, told by its first rows.
+    """Find the ids and texts of a table of items, from its first rows.
 
     Args:
-        fields: what a person says; it goes before.
+        fields: a person's choice, which takes precedence.
         inputs: the texts that the judge reads.
 
-    Returns: `fields`, with what was guessed, which is noted in `problems`.
+    Returns: `fields` with the guesses, which are recorded in `problems`.
     """
     head = read_head(path)
     there = {name: theirs for name, theirs in fields.items() if theirs in head.columns}
@@ -436,20 +436,20 @@ def read_items(
     optional: Sequence[str] = (),
     partly: bool = False,
 ) -> Iterator[ItemRow]:
-    """The items of these rows, lazily.
+    """Read the items of these rows, lazily.
 
-    An item is named by those of `key_fields` that its row has; an input is text, a number, or a
+    The ids of an item are the `key_fields` that its row has; an input is text, a number, or a
     list of texts, which are joined by an empty line.
 
     Args:
-        optional: further inputs, which an item need not have; an empty one it has not.
-        partly: nor need it have the others.
+        optional: further inputs, which may be missing; an empty one counts as missing.
+        partly: the other inputs may be missing too.
 
     A row with `failed` needs no inputs.
 
-    Errors reported: a row without an id or an input, an input of another type, no such reason.
+    Errors reported: a row without an id or an input, an input of another type, an unknown reason.
     """
-    keys: list[tuple[str, tuple[str, ...]]] = []  # those that a row with the `fields` may have
+    keys: list[tuple[str, tuple[str, ...]]] = []  # possible keys of a row
     fields: list[str] | None = None
     for line in lines:
         why = line.read_failure()
@@ -501,28 +501,28 @@ def read_labels(
     how: TableOptions | None = None,
     key: Sequence[str] = (),
 ) -> LabelFile:
-    """Read the labels of any file that has some, recognised by content.
+    """Read the labels of any file with labels, recognised by content.
 
-    Takes nugget assignments, support files, relevance judgements, qrels, ratings of
+    Accepts nugget assignments, support files, relevance judgements, qrels, ratings of
     sub-questions, entailments of key points, judgements of other declared kinds,
     and label files: tables of any layout with ids (`key_fields`), labels, and optionally annotators
     and `rationale`, see `label_lines`. Sentence ids are 0-based positions as text. Support labels
-    are full, partial, none however the file spells them; a sentence without citations is not an
-    item, since nobody had to judge it. The question id of a rating is its column as text, and -1
+    become full, partial, none in any spelling; a sentence without citations is not an
+    item, because it needs no judgement. The question id of a rating is its column as text, and -1
     and -2 are not labels.
     Two citations of one sentence to one passage ask the same question: with one label they
     are one cell, and mentioned; with two labels they are an error.
 
     Args:
-        where: read only rows whose top-level fields have one of these values.
-        scale: what the labels of a label file are, worst to best, if that is known; relevance
-            grades of any file are on it at least.
-        cut: a label; all from it on become "positive", those below it "negative". Of several
-            annotators each label is cut before the majority is taken.
-        votes: the field that holds the labels of a jury's members, by their names.
+        where: use only rows whose top-level fields have one of these values.
+        scale: the labels of a label file, worst to best, if known; the scale of relevance grades
+            includes at least these.
+        cut: a label; it and better ones become "positive", worse ones "negative". With several
+            annotators, each label is cut before the majority is taken.
+        votes: the field with the labels of a jury's members, by their names.
         how: the columns, labels and missing values of a table. key: see `label_lines`.
 
-    Raises: InputError if the file holds no labels, or `where` or `cut` cannot be applied, or
+    Raises: InputError if the file has no labels, or `where` or `cut` cannot be applied, or
         nothing is left.
     Errors reported: an id or label missing, a cell with two labels, an annotator twice in a cell.
     """
@@ -530,7 +530,7 @@ def read_labels(
     kind = "labels" if is_table(path, how) else file_kind(path)
     if kind == "qrels":
         if where:
-            raise InputError(f"{path}: qrels have no field {next(iter(where))!r} to choose by")
+            raise InputError(f"{path}: qrels have no field {next(iter(where))!r} for --where")
         labels = _qrels(path, problems)
     elif kind == "labels":
         rows = _read_votes(label_lines(path, problems, where, how, key=key), votes)
@@ -541,7 +541,7 @@ def read_labels(
         )
     else:
         wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
-        how_to = "; --field label=COLUMN names the labels, if it has some"
+        how_to = "; name the labels with --field label=COLUMN, if it has any"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}{how_to}")
     if where and not labels.cells and not labels.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
@@ -553,7 +553,7 @@ def read_labels(
 
 
 def _read_votes(lines: Iterable[Line], field: str) -> Iterable[Line]:
-    """The lines; this field of each has the votes of a jury."""
+    """The lines with the votes of a jury in this field."""
     if field == VOTES:
         return lines
     return (replace(line, row={**line.row, VOTES: line.row.get(field)}) for line in lines)

@@ -1,4 +1,4 @@
-"""Nugget banks, the atomic facts of a topic, and which of them an answer contains."""
+"""Nugget banks (the atomic facts of a topic), and which nuggets an answer contains."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def read_nugget_banks(path: Path, problems: Problems) -> dict[str, NuggetBank]:
     """Read banks by topic: nuggetizer's create layout, its envelope, auto-judge NuggetBank v3.
 
     Of a v3 bank the claims are read; its questions are another kind of nugget and are skipped
-    with their number. A nugget keeps its own `id`, or is named by its text (`nugget_ids`).
+    and counted. A nugget keeps its own `id`, or gets an id from its text (`nugget_ids`).
     The sub-narrative of a nugget (`mapped_sub_narrative`, TREC RAG 2025) is kept with it.
     An importance other than vital or okay becomes None, listed as `importance`.
 
     Errors reported: no topic, no nuggets field, a topic twice, an id twice in a bank. An empty
-    nugget is skipped; a text that occurs twice is kept and mentioned.
+    nugget is skipped; a repeated text is kept and mentioned.
     """
     banks: dict[str, NuggetBank] = {}
     for line in read_lines(path, problems):
@@ -43,7 +43,7 @@ def read_nugget_banks(path: Path, problems: Problems) -> dict[str, NuggetBank]:
         if not query.strip():
             line.keep("no_query", f"the bank of topic {topic_id!r} has no query text")
         if topic_id in banks:
-            line.error("duplicate_bank", f"topic {topic_id!r} has a bank already, wanted one")
+            line.error("duplicate_bank", f"topic {topic_id!r} already has a bank, wanted one")
             continue
         nuggets = tuple(nugget for nugget, _ in read_nuggets(items))
         if not nuggets:
@@ -53,7 +53,7 @@ def read_nugget_banks(path: Path, problems: Problems) -> dict[str, NuggetBank]:
 
 
 def read_nuggets(items: list[Line]) -> list[tuple[Nugget, Line]]:
-    """The nuggets of one list, each with the object it stands in; the empty ones are skipped."""
+    """The nuggets of one list, each with its object; empty ones are skipped."""
     texts = []
     for item in items:
         text = item.text("text", "claim")
@@ -71,7 +71,7 @@ def read_nuggets(items: list[Line]) -> list[tuple[Nugget, Line]]:
             item.keep("duplicate_nugget", f"{item.name('text')} has the text of a nugget before it")
         name = own_id or hashed
         if ids.setdefault(name, item.prefix) != item.prefix:
-            item.error("duplicate_id", f"{item.name('id')} is {name!r}, which {ids[name]} has too")
+            item.error("duplicate_id", f"{item.name('id')} is {name!r}, the id of {ids[name]}")
             continue
         nugget = Nugget(
             id=name,
@@ -85,7 +85,7 @@ def read_nuggets(items: list[Line]) -> list[tuple[Nugget, Line]]:
 
 
 def nugget_row(nugget: Nugget) -> dict[str, Any]:
-    """A nugget in nuggetizer's layout, with our `id`; sources, sub-narrative if it has some."""
+    """Write a nugget in nuggetizer's layout, with our `id`, sources and sub-narrative."""
     importance = nugget.importance.value if nugget.importance else None
     row = {"id": nugget.id, "text": nugget.text, "importance": importance}
     if nugget.sub_narrative:
@@ -95,7 +95,7 @@ def nugget_row(nugget: Nugget) -> dict[str, Any]:
 
 
 def bank_row(bank: NuggetBank) -> dict[str, Any]:
-    """A bank in nuggetizer's create layout, each nugget with our `id`."""
+    """Write a bank in nuggetizer's create layout, each nugget with our `id`."""
     nuggets = [nugget_row(nugget) for nugget in bank.nuggets]
     return {"query": bank.query, "qid": bank.topic_id, "nuggets": nuggets}
 
@@ -110,7 +110,7 @@ def _claims(line: Line) -> Iterator[Line]:
         if claims and not isinstance(claim, Mapping):
             claims.bad(text, claim, "an object")
         else:
-            written = claim.get("claim")  # its key is another where two claims have one text
+            written = claim.get("claim")  # the key differs if two claims have the same text
             text = written if isinstance(written, str) else text
             row = {"text": text, "id": claim.get("claim_id"), **claim}
             yield replace(line, row=row, prefix=f"claim_bank[{show(text)}].")
@@ -121,14 +121,14 @@ def _importance(item: Line) -> Importance | None:
     if isinstance(written, str) and written.strip().lower() in list(Importance):
         return Importance(written.strip().lower())
     what = f"{item.name('importance')} is {show(written)}, wanted vital or okay"
-    item.keep("importance", f"{what}; not counted as either")
+    item.keep("importance", f"{what}; counts as neither")
     return None
 
 
 def _sources(item: Line) -> tuple[str | NuggetSource, ...]:
     """Passages from `sources`, or from the `references` of a v3 claim.
 
-    One with `start` and `end` is a NuggetSource, any other its id.
+    One with `start` and `end` is a NuggetSource; any other is its id.
     """
     field, written = item.first("sources", "references") or ("", [])
     if not isinstance(written, list):
@@ -150,7 +150,7 @@ def _sources(item: Line) -> tuple[str | NuggetSource, ...]:
 def _place_source(
     item: Line, field: str, name: str, source: Mapping[str, Any]
 ) -> str | NuggetSource:
-    """The words of a source; its id alone where they cannot be any."""
+    """The words of a source; only its id if it has no valid words."""
     start, end, number = (as_int(source.get(key)) for key in ("start", "end", "round"))
     query = source.get("query", "")
     if start is None or end is None or not 0 <= start < end or not isinstance(query, str):
@@ -190,7 +190,7 @@ class AssignedNugget(LabelScores):
 
 
 class Assignment(Row):
-    """The nuggets of a topic, each labelled against one answer; `response_length` in words."""
+    """The nuggets of a topic, each labelled for one answer; `response_length` in words."""
 
     run_id: str
     topic_id: str
@@ -206,8 +206,8 @@ def read_assignments(
     """Read nuggetizer's assign layout (or its envelope) lazily, in file order.
 
     A label other than these three, such as `failed` or free text, becomes None (not
-    judged, never not_support) and is listed as `label`; null, as we write what is not judged,
-    becomes None too. The length is counted again where the answer's text is there.
+    judged, never not_support) and is listed as `label`; null, our own mark for not judged,
+    becomes None too. The length is counted again if the answer's text is there.
 
     Args:
         where: read only rows whose top-level fields have one of these values.
@@ -220,12 +220,12 @@ def read_assignments(
 
 
 def assignments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Assignment]]:
-    """The assignments in these objects, as `read_assignments`, each with its object."""
+    """The assignments in these objects, as in `read_assignments`, each with its object."""
     seen: dict[tuple[str, str], int] = {}
     is_named_by_file = False
     for line in lines:
         if "candidate_text" in line.row and "run_id" not in line.row:
-            what = "nuggets are assigned to a passage (candidate_text), wanted to an answer"
+            what = "nuggets are assigned to a passage (candidate_text), wanted an answer"
             line.error("retrieval_assignment", what)
             continue
         topic_id, run_id = line.id(*TOPIC_FIELDS), line.optional_id("run_id")
@@ -234,12 +234,12 @@ def assignments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Assign
             run_id = stem(line.path)
             if not is_named_by_file:
                 is_named_by_file = True
-                what = f"'run_id' is missing; the run is named {run_id!r} by its file"
+                what = f"'run_id' is missing; the run gets its file's name: {run_id}"
                 line.keep("run_id_from_file", what)
         if topic_id is None or items is None:
             continue
         if (first := seen.get((run_id, topic_id))) is not None:
-            what = f"run {run_id!r}, topic {topic_id!r} is in line {first} already, wanted once"
+            what = f"run {run_id!r}, topic {topic_id!r} is already in line {first}, wanted once"
             line.error("duplicate_assignment", what)
             continue
         seen[run_id, topic_id] = line.number
@@ -262,7 +262,7 @@ def assignments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Assign
 
 
 def assignment_row(assignment: Assignment) -> dict[str, Any]:
-    """An assignment in nuggetizer's layout, each nugget with our `id`; null is not judged."""
+    """Write an assignment in nuggetizer's layout, each nugget with our `id`; null: not judged."""
     return {
         "query": assignment.query,
         "qid": assignment.topic_id,
@@ -284,7 +284,7 @@ def _label(item: Line) -> AssignmentLabel | None:
 
 
 def _length(line: Line, text: str) -> int | None:
-    """Words of the answer, counted; where its text is left out, as declared."""
+    """Words of the answer, counted; if its text is missing, the declared number."""
     written = line.row.get("response_length")
     declared = as_int(written)
     if not text and declared is not None:
@@ -313,7 +313,7 @@ def _is_assigned(row: Mapping[str, Any]) -> bool:
     return is_labelled or "run_id" in row
 
 
-BANKS = "nuggets"  # what `file_kind` calls files of banks
+BANKS = "nuggets"  # the `file_kind` of files with banks
 NUGGET_KIND = Kind(
     name="nuggets",
     key=("topic_id", "run_id", "nugget_id"),
@@ -321,7 +321,7 @@ NUGGET_KIND = Kind(
     gains=NUGGET,
     length_of=("answer_text", "answer"),
     judge="assigner",
-    columns={  # of nuggetizer's core/metrics.py and RAGDoll's nuggetizer/metrics.py
+    columns={  # columns of nuggetizer's core/metrics.py and RAGDoll's nuggetizer/metrics.py
         "strict_vital_score": "V_strict",
         "strict_all_score": "A_strict",
         "vital_score": "V",

@@ -1,4 +1,4 @@
-"""Sub-questions of a topic, and how well each text answers them, from 0 to 5."""
+"""Sub-questions of a topic, and grades from 0 to 5 for how well each text answers them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rows import Label, QuestionSet, SubQuestion
 TOPIC_FIELDS = ("id", "example_id", "qid", "topic_id")
 LIST_FIELDS = ("subquestions", "sub_questions", "questions")
 COLUMN_FIELDS = ("idx", "question_id", "id")
-MAX_COLUMNS = 1000  # of a topic; a column further on is a mistake in the file
+MAX_COLUMNS = 1000  # of a topic; a higher column is a mistake in the file
 
 
 def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]:
@@ -24,20 +24,20 @@ def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]
 
     A topic has a list under `subquestions`, `sub_questions` or `questions`: of texts, whose
     columns are their indexes, or of objects with `text` (or `question`) and `idx` (or
-    `question_id`, `id`), the 0-based column of their ratings; columns that no object names have
-    no question. An empty text is a column without a question, listed as `empty_question`.
+    `question_id`, `id`), the 0-based column of their ratings; other columns have no question. An
+    empty text is a column without a question, listed as `empty_question`.
 
     Errors reported: no topic id, no question in a topic, a column twice, a topic with two lists, a
-    file without topics. A text that occurs twice is kept and mentioned.
+    file without topics. A repeated text is kept and mentioned.
     """
     sets = question_sets(read_lines(path, problems))
     if not sets:
-        problems.error(path, 1, "empty_file", "no sub-questions, wanted those of a topic")
+        problems.error(path, 1, "empty_file", "no sub-questions, wanted at least one topic")
     return sets
 
 
 def question_sets(lines: Iterable[Line]) -> dict[str, QuestionSet]:
-    """The sub-questions in these objects, as `read_question_sets`."""
+    """The sub-questions in these objects, as in `read_question_sets`."""
     sets: dict[str, QuestionSet] = {}
     for line in lines:
         topic_id, texts = line.id(*TOPIC_FIELDS), _by_column(line)
@@ -58,13 +58,13 @@ def question_sets(lines: Iterable[Line]) -> dict[str, QuestionSet]:
         if earlier == question_set:
             line.keep("duplicate_topic", f"topic {topic_id!r} occurs twice with the same questions")
         else:
-            what = f"topic {topic_id!r} has other questions than before, wanted one list"
+            what = f"topic {topic_id!r} has two different lists of questions, wanted one"
             line.error("duplicate_topic", what)
     return sets
 
 
 def question_set_row(questions: QuestionSet) -> dict[str, Any]:
-    """A line of CRUX's layout: a text for each column, empty where it has no question."""
+    """Write a line of CRUX's layout: a text for each column, empty without a question."""
     texts = [""] * questions.n_columns
     for question in questions.questions:
         texts[question.column] = question.text
@@ -72,7 +72,7 @@ def question_set_row(questions: QuestionSet) -> dict[str, Any]:
 
 
 def _by_column(line: Line) -> dict[int, str] | None:
-    """The text of each column that the list names; what is wrong with one is a problem."""
+    """The text of each column in the list; a faulty entry becomes a problem."""
     if (items := line.objects(*LIST_FIELDS, text_as="text")) is None:
         return None
     texts: dict[int, str] = {}
@@ -81,14 +81,14 @@ def _by_column(line: Line) -> dict[int, str] | None:
         if column is None or text is None:
             continue
         if column in texts:
-            what = f"{item.prefix.removesuffix('.')} is column {column}, which one before it is too"
+            what = f"{item.prefix.removesuffix('.')} has column {column}, like an earlier one"
             item.error("duplicate_column", f"{what}, wanted a column for each question")
         texts[column] = text
     return texts
 
 
 def _column(item: Line, index: int) -> int | None:
-    """The column an object names, or its index; None, and a problem, if it names none there is."""
+    """The column of an object, or its index; None, and a problem, for an invalid column."""
     field, written = item.first(*COLUMN_FIELDS) or ("", index)
     column = as_int(written)
     if column is None or not 0 <= column < MAX_COLUMNS:
@@ -98,12 +98,12 @@ def _column(item: Line, index: int) -> int | None:
 
 
 def _mention(line: Line, texts: dict[int, str]) -> None:
-    """Mention columns without a text, and texts that stand in two columns."""
+    """Mention columns without a text, and texts in two columns."""
     first: dict[str, int] = {}
     for column, text in texts.items():
         plain = " ".join(text.split())
         if not plain:
-            line.keep("empty_question", f"column {column} has no question, for its text is empty")
+            line.keep("empty_question", f"column {column} has no question: its text is empty")
         elif first.setdefault(plain, column) != column:
             what = f"question {column} has the text of question {first[plain]}: {show(plain)}"
             line.keep("duplicate_question", what)
@@ -111,13 +111,13 @@ def _mention(line: Line, texts: dict[int, str]) -> None:
 
 HIGHEST_RATING = 5
 UNPARSED = -1  # the judge's reply was unreadable
-NOT_JUDGED = -2  # no reply, or nobody was asked
+NOT_JUDGED = -2  # no reply, or not asked
 
 Ratings = dict[str, dict[str, tuple[int, ...]]]  # topic -> passage -> a rating per column
 _Rows = dict[str, tuple[Line, int]]  # by topic, the first of some rows and their number
 
 TEXT_ID_FIELDS = ("docid", "pid", "document", "passage_id", "report_id")
-ALIGNED, BY_INDEX = "rating", "relevances"  # as long as the questions; column -> rating
+ALIGNED, BY_INDEX = "rating", "relevances"  # a list; a map from column to rating
 LISTS = (ALIGNED, "ratings", BY_INDEX)
 WANTED = f"0 to {HIGHEST_RATING}, -1, -2 or null"
 
@@ -137,30 +137,30 @@ class AnswerGrade(Label):
 
     @classmethod
     def _missing_(cls, value: object) -> Label | None:
-        """`4` for `"4"`; and no sign is dropped, as the hyphens of other labels are."""
+        """Reads 4 as `"4"`, and keeps a minus sign, unlike the hyphens of other labels."""
         text = str(value).strip() if type(value) in (int, str) else None
         return next((grade for grade in cls if grade.value == text), None)
 
 
 class WithLine(NamedTuple):
-    """The ratings of one text, and the first line that has some."""
+    """The ratings of one text, and the first line with any of them."""
 
     line: int
     ratings: tuple[int, ...]
 
 
 def reference_id(topic_id: str) -> str:
-    """The id under which a topic's reference report is rated."""
+    """The id of a topic's reference report in ratings."""
     return f"{topic_id}:report"
 
 
 def answer_id(topic_id: str, run_id: str) -> str:
-    """The id under which a run's answer is rated."""
+    """The id of a run's answer in ratings."""
     return f"{topic_id}:report:{run_id}"
 
 
 def is_own(passage_id: str, topic_id: str) -> bool:
-    """Whether CRUX's ids, `<topic>:<document>#<passage>`, say that a text belongs to a topic."""
+    """Whether an id in CRUX's form, `<topic>:<document>#<passage>`, belongs to a topic."""
     return passage_id.startswith(f"{topic_id}:")
 
 
@@ -175,20 +175,20 @@ def read_ratings(
 ) -> Ratings:
     """Read ratings by topic and text, a rating per column, in file order.
 
-    Takes CRUX's layouts: `id`, `docid` and `rating`; the older `example_id`, `pid`, `rating`;
+    Accepts CRUX's layouts: `id`, `docid` and `rating`; the older `example_id`, `pid`, `rating`;
     `qid`, `docid`, `ratings`; and the labels of its annotators: `id`, `document` and
-    `relevances`, column -> rating, of which -1 is not labelled. A rating is a whole number from
+    `relevances`, column -> rating, where -1 means not labelled. A rating is a whole number from
     0 to 5, -1 (unreadable), or -2 or null (not judged).
 
     Args:
         questions: of the topics to read. Each list then has a rating per column: `rating` must
-            have exactly as many, `ratings` and `relevances` may go on over columns without a
-            question, which are left out and mentioned once a topic. Rows of other topics are
-            skipped with their number.
+            have exactly as many; `ratings` and `relevances` may have further columns without a
+            question, which are left out and mentioned once per topic. Rows of other topics are
+            skipped and counted.
 
     Errors reported: no topic or text id, any other rating, too few or too many, one text with two
-    different lists. The same list again is mentioned. Lines of `relevances` for one text add
-    to each other, and must not contradict each other.
+    different lists. A repeated list is mentioned. Lines of `relevances` for one text complete each
+    other, and must not contradict each other.
     """
     rated = ratings_with_lines(read_lines(path, problems), questions)
     return {
@@ -200,7 +200,7 @@ def read_ratings(
 def ratings_with_lines(
     lines: Iterable[Line], questions: Mapping[str, QuestionSet] | None = None
 ) -> dict[str, dict[str, WithLine]]:
-    """The ratings in these objects, as `read_ratings`, each with its line."""
+    """The ratings in these objects, as in `read_ratings`, each with its line."""
     rated: dict[str, dict[str, WithLine]] = {}
     unknown: _Rows = {}
     longer: _Rows = {}
@@ -232,13 +232,13 @@ def ratings_with_lines(
         what = f"topic {topic_id!r} has no sub-questions; its {n} rows of ratings are left out"
         line.skip("unknown_topic", what)
     for topic_id, (line, n) in longer.items():
-        what = f"topic {topic_id!r} has no question after the last column that has one"
-        line.skip("unused_ratings", f"{what}; ratings further on, in {n} rows, are left out")
+        what = f"topic {topic_id!r}: {n} rows have ratings after the last column with a question"
+        line.skip("unused_ratings", f"{what}; these ratings are left out")
     return rated
 
 
 def rating_row(topic_id: str, passage_id: str, ratings: Sequence[int]) -> dict[str, Any]:
-    """A line of `ratings.jsonl`, in CRUX's layout."""
+    """Write a line of `ratings.jsonl`, in CRUX's layout."""
     return {"id": topic_id, "docid": passage_id, "rating": list(ratings)}
 
 
@@ -248,7 +248,7 @@ def _count(rows: _Rows, topic_id: str, line: Line) -> None:
 
 
 def _in_order(line: Line, field: str) -> tuple[int, ...] | None:
-    """The ratings of a list; None, and a problem, for each that is invalid."""
+    """The ratings of a list; None, and a problem, for each invalid one."""
     if (items := line.array(field)) is None:
         return None
     ratings = []
@@ -261,13 +261,13 @@ def _in_order(line: Line, field: str) -> tuple[int, ...] | None:
 
 
 def _rating(written: object) -> int | None:
-    """A rating as a number, null as not judged; None for all else."""
+    """A rating as a number, null as not judged; None for anything else."""
     rating = NOT_JUDGED if written is None else as_int(written)
     return rating if rating is not None and NOT_JUDGED <= rating <= HIGHEST_RATING else None
 
 
 def _by_index(line: Line) -> tuple[int, ...] | None:
-    """Ratings from `{"0": 4, "3": -1}`: -1 is not labelled, as is a column that is not there."""
+    """Ratings from `{"0": 4, "3": -1}`: -1 means not labelled, as does a missing column."""
     if (by_index := line.child(BY_INDEX)) is None:
         return None
     by_column: dict[int, int] = {}
@@ -285,7 +285,7 @@ def _by_index(line: Line) -> tuple[int, ...] | None:
 
 
 def _fits(line: Line, field: str, n_ratings: int, n_columns: int) -> bool:
-    """Whether there is a rating for each column, and nothing else where the list must say so."""
+    """Whether there is a rating for each column, and no more if the list must be exact."""
     least, most = (0 if field == BY_INDEX else n_columns), (n_columns if field == ALIGNED else None)
     if least <= n_ratings and (most is None or n_ratings <= most):
         return True
@@ -297,22 +297,22 @@ def _fits(line: Line, field: str, n_ratings: int, n_columns: int) -> bool:
 def _add(
     texts: dict[str, WithLine], name: str, ratings: tuple[int, ...], line: Line, *, is_part: bool
 ) -> None:
-    """Add to `texts`; other ratings of the same text are an error, or another part of them."""
+    """Add to `texts`; other ratings of the same text are an error, or a further part."""
     earlier = texts.setdefault(name, WithLine(line.number, ratings))
     if earlier.ratings is ratings:
         return
-    what = f"the ratings of {name!r} are in line {earlier.line} already"
+    what = f"the ratings of {name!r} are already in line {earlier.line}"
     pairs = list(zip_longest(earlier.ratings, ratings, fillvalue=NOT_JUDGED))
     if earlier.ratings == ratings:
-        line.keep("duplicate_ratings", f"{what}, the same; counted once")
+        line.keep("duplicate_ratings", f"{what} and equal; counted once")
     elif is_part and all(a == b or NOT_JUDGED in (a, b) for a, b in pairs):
         texts[name] = WithLine(earlier.line, tuple(map(max, pairs)))
     else:
-        line.error("duplicate_ratings", f"{what}, and others; wanted one for each question")
+        line.error("duplicate_ratings", f"{what} and differ; wanted one for each question")
 
 
 def find_topics(passage_id: str, topics: Container[str]) -> Iterator[str]:
-    """The topics whose own a passage is, by its id; one as a rule, or none."""
+    """The topics to which a passage belongs, by its id: usually one, or none."""
     colon = passage_id.find(":")
     while colon >= 0:
         if passage_id[:colon] in topics:

@@ -25,11 +25,11 @@ _TRUTH = {"true": 1, "false": 0}
 def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
     """Read grades by topic and document, in file order.
 
-    A grade, -100 to 100, may be written as a whole number, as a float that is one (`2.0`), or True
-    or False. The iteration column is not used, nor are confidence and run of six columns, but a
+    A grade, -100 to 100, may be a whole number, a float with the same value (`2.0`), or True or
+    False. The iteration column is ignored, as are confidence and run of six columns, but a
     confidence that is not a number is an error.
 
-    Errors reported: other than 4 or 6 columns, other grades, one pair with two grades.
+    Errors reported: not 4 or 6 columns, other grades, one pair with two grades.
     """
     qrels: dict[str, dict[str, int]] = {}
     for number, line in text_lines(path):
@@ -62,9 +62,9 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
 
 
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: str = "0") -> None:
-    """Write sorted by topic and document, as auto-judge tools do.
+    """Write qrels sorted by topic and document, like auto-judge tools.
 
-    Raises: ValueError if an id is empty or holds white space, which the layout cannot carry.
+    Raises: ValueError if an id is empty or has white space, which the format cannot hold.
     """
     lines = []
     for topic_id, grades in sorted(qrels.items()):
@@ -76,14 +76,14 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: s
 def write_diversity_qrels(
     path: Path, grades: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> None:
-    """Write `topic question passage grade`, as ir-measures reads it for alpha-nDCG.
+    """Write `topic question passage grade`, the form in which ir-measures reads alpha-nDCG's qrels.
 
     Sorted by all three ids, digits as numbers.
 
     Args:
-        grades: topic -> sub-question -> passage -> 1 where it answers the question, else 0.
+        grades: topic -> sub-question -> passage -> 1 if it answers the question, otherwise 0.
 
-    Raises: ValueError for an id as `write_qrels`, and for another grade.
+    Raises: ValueError for an id like `write_qrels`, and for another grade.
     """
     lines = []
     for topic_id, questions in _sort(grades):
@@ -109,7 +109,7 @@ def check_ids(*names: str) -> None:
     """Raise ValueError for an id that a line of qrels cannot hold."""
     for name in names:
         if len(name.split()) != 1 or name.split()[0] != name:
-            raise ValueError(f"id {name!r} is empty or has white space: no qrels for it")
+            raise ValueError(f"id {name!r} is empty or has white space, so qrels cannot hold it")
 
 
 def _is_finite(text: str) -> bool:
@@ -119,11 +119,11 @@ def _is_finite(text: str) -> bool:
         return False
 
 
-HIGHEST_SCORE = 3e38  # in files we write: 32-bit floats end a little above
-# The one document of a topic whose ranking could not be made, before the reason. For every other
-# tool it is a document that is not relevant.
+HIGHEST_SCORE = 3e38  # in our files: 32-bit floats end slightly above
+# The only document of a topic whose ranking failed; the reason follows. Other tools read it as a
+# document that is not relevant.
 _FAILED, _OLD_FAILED = "failed:", "not-made:"
-NO_PASSAGES = "no-passages"  # the only document of a topic without passages, on purpose
+NO_PASSAGES = "no-passages"  # the only document of a topic without passages
 
 
 class _Entry(NamedTuple):
@@ -135,12 +135,12 @@ class _Entry(NamedTuple):
 def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
     """Read the ranking of each topic, best score first, equal scores by rank.
 
-    Differs: trec_eval breaks ties of the score by document id and never looks at the rank.
+    Differs: trec_eval breaks ties of the score by document id and ignores the rank.
 
-    A topic with the one document `failed:REASON` has no ranking: nuggetjudge itself failed to
-    make it. One with the one document `no-passages` has an empty ranking, on purpose.
+    A topic with the single document `failed:REASON` has no ranking, because nuggetjudge itself
+    failed. A topic with the single document `no-passages` has an empty ranking on purpose.
 
-    Errors reported: other than 6 columns, a rank or score that is not a number, a document twice in
+    Errors reported: not 6 columns, a rank or score that is not a number, a document twice in
     a topic, more than one tag in the file. A topic whose ranks contradict its scores is kept
     in the order of the scores and mentioned.
     """
@@ -167,7 +167,7 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
         first_line.setdefault(topic_id, number)
         ranked = entries.setdefault(topic_id, {})
         if passage_id in ranked:
-            what = f"{passage_id!r} occurs twice in topic {topic_id!r}, wanted it once"
+            what = f"{passage_id!r} occurs twice in topic {topic_id!r}, wanted once"
             problems.error(path, number, "duplicate_candidate", what)
             continue
         ranked[passage_id] = _Entry(passage_id, rank, score)
@@ -187,7 +187,7 @@ def _rank(
     at: tuple[Path, int],
     problems: Problems,
 ) -> Ranking | None:
-    """The ranking of a topic, by score; None if its documents are an error.
+    """The ranking of a topic, by score; None if its documents have an error.
 
     Args:
         entries: by document. at: the file, and the first line of the topic.
@@ -221,10 +221,10 @@ def _rank(
 def write_trec_run(to: Path | TextIO, rankings: Iterable[Ranking]) -> None:
     """Write the rankings of one run, ranks from 1, in the order of every tool that reads them.
 
-    Scores are written as 32-bit floats, which is how trec_eval keeps them, and strictly fall: an
-    equal one, or one that these cannot tell from the one before, becomes the next number below
-    that. A ranking without scores has 1, 1/2, 1/3, ... A topic without passages leaves no line,
-    unless its ranking was not made: then it has the line that `read_trec_run` reads as that.
+    Scores are written as 32-bit floats, as trec_eval keeps them, and strictly fall: a score that is
+    equal to the previous one in that precision becomes the next number below it. A ranking without
+    scores gets 1, 1/2, 1/3, ... A topic without passages has no line, unless its ranking failed:
+    then it has the line for that, see `read_trec_run`.
 
     Raises: ValueError, before anything is written, for an id or tag that is empty or has white
         space, more than one tag, a topic twice, a passage twice in a topic, and scores that rise,
@@ -262,14 +262,14 @@ def _run_lines(rankings: Iterable[Ranking]) -> Iterator[str]:
 
 
 def _falling(ranking: Ranking, where: str) -> list[str]:
-    """The scores as text, no two of them the same 32-bit float."""
+    """The scores as text, all different as 32-bit floats."""
     import numpy as np
 
     n = len(ranking.passage_ids)
     scores: Sequence[float] = ranking.scores or [1 / rank for rank in range(1, n + 1)]
     if len(scores) != n:
-        raise ValueError(f"{where}: {len(scores)} scores of {n} passages")
-    single, tiny = np.float32, np.finfo(np.float32).tiny  # nearer to 0, some tools read 0
+        raise ValueError(f"{where}: {len(scores)} scores for {n} passages")
+    single, tiny = np.float32, np.finfo(np.float32).tiny  # closer to 0, some tools read 0
     written: list[str] = []
     before, above = math.inf, single(math.inf)
     for rank, score in enumerate(scores, 1):
@@ -277,7 +277,7 @@ def _falling(ranking: Ranking, where: str) -> list[str]:
             what = f"score {score}, wanted a number within +-{HIGHEST_SCORE:g}"
             raise ValueError(f"{where}, rank {rank}: {what}")
         if score > before:
-            raise ValueError(f"{where}, rank {rank}: score {score} is above {before} before it")
+            raise ValueError(f"{where}, rank {rank}: score {score} is above the previous {before}")
         lower = single(score)
         if abs(lower) < tiny:
             lower = single(0)
@@ -327,11 +327,10 @@ class RelevanceLabel(LabelScores):
 def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
     """Read our `relevance.jsonl` or UMBRELA's JSONL with `qid` and `docid` added, lazily.
 
-    The grade stands under `grade`, `judgment` or `relevance`. Where UMBRELA could not parse a
-    reply it wrote 0 and `result_status` 0, RAGDoll -1 and `status` failed: that is not judged, and
-    listed as `unparsed`. A
-    grade that is not a whole number from -100 to 100 is not judged and listed as `grade`; null is
-    not judged.
+    The grade is under `grade`, `judgment` or `relevance`. If UMBRELA could not parse a reply, it
+    wrote 0 and `result_status` 0; RAGDoll wrote -1 and `status` failed. Both count as not judged
+    and are listed as `unparsed`. A grade that is not a whole number from -100 to 100 is not judged
+    and listed as `grade`; null is not judged.
 
     Errors reported: no topic or passage id, one pair with two grades.
     """
@@ -340,7 +339,7 @@ def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
 
 
 def relevance_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, RelevanceLabel]]:
-    """The labels in these objects, as `read_relevance`, each with its object."""
+    """The labels in these objects, as in `read_relevance`, each with its object."""
     seen: dict[tuple[str, str], int | None] = {}
     for line in lines:
         topic_id, passage_id = line.id(*TOPIC_FIELDS), line.id(*PASSAGE_FIELDS)
@@ -360,7 +359,7 @@ def relevance_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Relevanc
 
 
 def relevance_row(label: RelevanceLabel) -> dict[str, Any]:
-    """A line of `relevance.jsonl`."""
+    """Write a line of `relevance.jsonl`."""
     ids = {"topic_id": label.topic_id, "passage_id": label.passage_id}
     return {**ids, "grade": label.grade, **label.as_fields()}
 

@@ -1,4 +1,4 @@
-"""Leaderboards: values of measures by run and topic, in our layout and those of other tools."""
+"""Leaderboards: values of measures by run and topic, in our layout and in other tools' layouts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .writing import write_file
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
 
-# The order of the columns; "-" is not read. trec_eval names its run in no column.
+# The order of the columns; "-" is not read. trec_eval has no column for its run.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "ir_measures": ("run", "topic", "measure", "value"),
     "tot": ("run", "measure", "topic", "value"),
@@ -40,12 +40,12 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
     """Read score rows in file order; topic `all` is the mean of a run.
 
     Args:
-        layout: how columns are ordered. By default recognised by content: `jsonl`, three columns
-            `trec_eval` (the run is named by the file), otherwise `ir_measures`. The other
-            layouts look alike and have to be named.
+        layout: the order of columns. By default recognised by content: `jsonl`, three columns
+            `trec_eval` (the run gets the name of the file), otherwise `ir_measures`. The other
+            layouts look alike and must be named.
 
     A first line without a value is a header and is mentioned. `nan` and `none` read as None.
-    Rows with a column a measure, as other tools have them, are read under our names; so is any
+    Rows with one column per measure, of other tools, are read under our names; so is any
     table with a row for each run, or run and topic, and a column for each measure.
     Errors reported: a wrong number of columns, a value that is not a finite number, a cell twice.
     """
@@ -64,7 +64,7 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
     for number, row in numbered:
         cell = (row.run_id, row.topic_id, row.measure)
         if cell in rows:
-            what = f"{row.measure} of run {row.run_id!r}, topic {row.topic_id!r} is there already"
+            what = f"{row.measure} of run {row.run_id!r}, topic {row.topic_id!r} occurs twice"
             problems.error(path, number, "duplicate_score", f"{what}, wanted one value")
         else:
             rows[cell] = row
@@ -72,7 +72,7 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
 
 
 def _read_wide(path: Path, problems: Problems) -> Iterator[tuple[int, ScoreRow]] | None:
-    """The scores of a table with a column a measure; None for another file."""
+    """The scores of a table with one column per measure; None for another file."""
     if find_binary_kind(path) is None and not has_header(path):
         return None
     table = read_table(path, problems)
@@ -97,13 +97,13 @@ def _wide_rows(
 
 
 def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> None:
-    """Write both layouts in one pass, so that the rows, which are many, are never all in memory.
+    """Write both layouts in one pass, so that the many rows are never all in memory.
 
-    `scores.jsonl` has an object a row; the columns for ir_measures and auto-judge tools are
-    `run topic measure value`, tab-separated. Columns cannot say "no value", and their readers
-    average what is there: a row whose value is None stands in `scores.jsonl` alone.
+    `scores.jsonl` has one object per row; the columns for ir_measures and auto-judge tools are
+    `run topic measure value`, tab-separated. Columns cannot express "no value", and their readers
+    average all rows: a row whose value is None is only in `scores.jsonl`.
 
-    Raises: ValueError if a name is empty or has white space, which the columns cannot carry; then
+    Raises: ValueError if a name is empty or has white space, which the columns cannot hold; then
         neither file is written.
     """
     objects, columns = [], []
@@ -115,7 +115,7 @@ def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> No
 
 
 def score_row(row: ScoreRow) -> dict[str, Any]:
-    """A line of `scores.jsonl`."""
+    """Write a line of `scores.jsonl`."""
     fields = row.model_dump()
     return {name: x for name, x in fields.items() if x is not None or name not in _OF_MEANS}
 
@@ -124,7 +124,7 @@ def _ir_measures_line(row: ScoreRow) -> str:
     names = (row.run_id, row.topic_id, row.measure)
     for name in names:
         if name.split() != [name]:
-            raise ValueError(f"name {name!r} is empty or has white space: no column for it")
+            raise ValueError(f"name {name!r} is not a name for a column: empty, or has white space")
     return "" if row.value is None else "\t".join((*names, repr(row.value))) + "\n"
 
 
@@ -156,7 +156,7 @@ def _from_columns(path: Path, problems: Problems, layout: str) -> Iterator[tuple
 
 
 def score_rows(lines: Iterable[Line]) -> Iterator[tuple[int, ScoreRow]]:
-    """The score rows in these objects, as `read_scores`, each with its line."""
+    """The score rows in these objects, as in `read_scores`, each with its line."""
     for line in (row for each in lines for row in _split_measures(each)):
         run, topic, measure = line.id("run_id"), line.id("topic_id"), line.id("measure")
         if "value" not in line.row:
@@ -169,9 +169,9 @@ def score_rows(lines: Iterable[Line]) -> Iterator[tuple[int, ScoreRow]]:
 
 
 def _split_measures(line: Line) -> Iterator[Line]:
-    """Of a row with a column a measure one row for each, by our name; any other row as it is.
+    """Split a row with one column per measure into one row per measure, under our names.
 
-    A row that names no run is of the run that the file is named by.
+    Other rows are unchanged. A row without a run belongs to the run that the file is named after.
     """
     if "measure" in line.row or not is_metric_row(line.row):
         yield line
@@ -186,7 +186,7 @@ def _split_measures(line: Line) -> Iterator[Line]:
 
 
 def _csv_rows(path: Path, problems: Problems) -> Iterator[Line]:
-    """The rows of a CSV file with a column a measure."""
+    """The rows of a CSV file with one column per measure."""
     reader = csv.DictReader(text for _, text in raw_lines(path))
     for row in reader:
         yield Line(path, reader.line_num, row, problems)
@@ -208,7 +208,7 @@ def _json_count(line: Line, field: str) -> int | None:
 
 
 def _number(written: object) -> tuple[float | None, bool]:
-    """The value, and whether what is written is one (or says that there is none)."""
+    """The value, and whether the text is a valid one (or a mark for no value)."""
     if written is None or (isinstance(written, str) and written.strip().lower() in _ABSENT):
         return None, True
     if isinstance(written, bool) or not isinstance(written, int | float | str):
@@ -223,8 +223,8 @@ def _number(written: object) -> tuple[float | None, bool]:
 def read_run_groups(path: Path, problems: Problems) -> dict[str, str]:
     """Read the group of each run: its task, its team or its model.
 
-    Takes lines of `run<TAB>group`, and JSONL with `run_id` and `group` (or `task`). A run with two
-    groups is an error.
+    Accepts lines of `run<TAB>group`, and JSONL with `run_id` and `group` (or `task`). A run with
+    two groups is an error.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Citation support: how far passages support the sentences that cite them, or could."""
+"""Citation support: how far passages support the sentences that cite them, or could cite them."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def read_support(
 ) -> Iterator[SupportLabels]:
     """Read support labels lazily, one answer at a time, in file order.
 
-    Takes RAGDoll's `support_assignments.jsonl`; any JSONL whose `sentences` have `text` and
+    Accepts RAGDoll's `support_assignments.jsonl`; any JSONL whose `sentences` have `text` and
     `citations` of `docid` (or `reference`) and `label` (or `support`); and our `support.jsonl`,
-    a line per citation, where the lines of one answer stand together. Labels are 2, 1, 0, -1
+    one line per citation, with the lines of one answer together. Labels are 2, 1, 0, -1
     as numbers or text, or full, partial, none; -1 and null are not judged. Any other label is
     not judged either and is listed as `label`. Ranks are indexes of the list, except in
     `support.jsonl`, which names them. A sentence with empty text counts as a sentence.
 
     Args:
-        where: read only rows whose top-level fields have one of these values.
+        where: use only rows whose top-level fields have one of these values.
 
     Errors reported: no run, topic or sentences, a field of the wrong type, an answer twice, a
     sentence or rank twice in an answer.
@@ -93,7 +93,7 @@ def read_support(
 
 
 def support_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, SupportLabels]]:
-    """The labels in these objects, as `read_support`, each with the first object of its answer."""
+    """The labels in these objects, like `read_support`, each with its answer's first object."""
     seen: dict[tuple[str, str], int] = {}
     group: _Group | None = None
     for line in lines:
@@ -106,8 +106,8 @@ def support_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, SupportLab
             group = None
         if group is None:
             if (first := seen.get((run_id, topic_id))) is not None:
-                what = f"run {run_id!r}, topic {topic_id!r} is in line {first} already"
-                line.error("duplicate_support", f"{what}, wanted all of it in one place")
+                what = f"run {run_id!r}, topic {topic_id!r} is already in line {first}"
+                line.error("duplicate_support", f"{what}; wanted all its lines together")
                 continue
             seen[run_id, topic_id] = line.number
             if not is_nested:
@@ -130,9 +130,9 @@ def support_row(
     label: SupportLabel | None,
     label_scores: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """A line of `support.jsonl`; a sentence without citations has neither one nor a rank.
+    """Write a line of `support.jsonl`; a sentence without citations has neither citation nor rank.
 
-    `weight` is what the label earns: 1, 0.5, 0, or null when not judged.
+    `weight` is the gain of the label: 1, 0.5, 0, or null if not judged.
     """
     return {
         "run_id": run_id,
@@ -147,7 +147,7 @@ def support_row(
 
 
 def support_label(written: object) -> tuple[SupportLabel | None, bool]:
-    """The label that a file means, and whether its spelling is one we know."""
+    """The label that a file means, and whether its spelling is known."""
     if written is None:
         return None, True
     return _read_label(written if isinstance(written, str) else str(as_int(written) or written))
@@ -161,7 +161,7 @@ def _read_label(written: str) -> tuple[SupportLabel | None, bool]:
 
 
 def _make_labels(run_id: str, topic_id: str, sentences: list[dict[str, Any]]) -> SupportLabels:
-    """All rows by one validation, in two thirds of what making them one by one takes."""
+    """All rows by one validation, in two thirds of the time of one validation for each."""
     fields = {"run_id": run_id, "topic_id": topic_id, "sentences": sentences}
     return SupportLabels.model_validate(fields)
 
@@ -175,7 +175,7 @@ def _sentences(items: list[Line]) -> list[dict[str, Any]]:
             item.bad(written[0], written[1], "a whole number")
             continue
         if number in sentences:
-            what = f"{item.name(written[0])} is {number}, as of a sentence before it, wanted once"
+            what = f"{item.name(written[0])} is {number}, as in an earlier sentence; wanted once"
             item.error("duplicate_sentence", what)
             continue
         text = item.optional_text("text", "sentence")
@@ -213,7 +213,7 @@ class _Group:
         self.first = first
         self.key = (run_id, topic_id)
         self.texts: dict[int, str] = {}
-        self.citations: dict[int, dict[int, dict[str, Any]]] = {}  # fields, by sentence and rank
+        self.citations: dict[int, dict[int, dict[str, Any]]] = {}  # fields by sentence and rank
         self.uncited: set[int] = set()
 
     def add(self, line: Line) -> None:
@@ -224,12 +224,12 @@ class _Group:
         self.texts[number] = line.optional_text("text") or self.texts.get(number, "")
         passage_id = line.optional_id("citation")
         if number in self.uncited or (passage_id is None and ranked):
-            what = f"sentence {number} has another line, wanted one where 'citation' is null"
+            what = f"sentence {number} has another line; wanted a single line if 'citation' is null"
             line.error("duplicate_sentence", what)
         elif passage_id is None:
             self.uncited.add(number)
             if line.row.get("label") not in (None, "none"):
-                line.bad("label", line.row["label"], "none where 'citation' is null")
+                line.bad("label", line.row["label"], "no label if 'citation' is null")
         else:
             written = line.row.get("rank")
             rank = len(ranked) if written is None else as_int(written)
@@ -315,29 +315,29 @@ class Suggestion(LabelScores):
 
 
 class Contradicting(LabelScores):
-    """A passage that contradicts a sentence, with words of both."""
+    """A passage that contradicts a sentence, with quotes from both."""
 
     passage_id: str
     label: Literal["contradicts"] = "contradicts"
 
 
 class ClaimSource(Row):
-    """A claim of a sentence and the passage that carries it; None: none does."""
+    """A claim of a sentence and the passage that supports it, or None."""
 
     claim: str
     passage_id: str | None
 
 
 class SentenceEvidence(Row):
-    """What was found for one sentence; a line of `evidence.jsonl`.
+    """The results for one sentence; a line of `evidence.jsonl`.
 
     Attributes:
-        sentence: its 0-based position. citation, label: of the citation that was judged first;
-            None: it cites nothing, or that was not judged.
-        outcome: None: not known, see unjudged.jsonl; `not_sought`: its label was fine.
+        sentence: its 0-based position. citation, label: the citation that was judged first;
+            None: it cites nothing, or the citation was not judged.
+        outcome: None: unknown, see unjudged.jsonl; `not_sought`: its label needed no search.
         shown: whether the suggestion is used: its score reaches the cut-off.
-        best: passages that carry most of it. claims: where it was split.
-        queries: that were written. calls: that its search made.
+        best: passages that support most of it. claims: if it was split.
+        queries: the written queries. calls: the calls of its search.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -358,12 +358,12 @@ class SentenceEvidence(Row):
 
     @property
     def repaired(self) -> str | None:
-        """The passage that should be cited in the first place; None: nothing is to change."""
+        """The passage that should be cited first; None: no change."""
         replaces = self.outcome in ("wrong_citation", "uncited_supported") and self.shown
         return self.suggestion.passage_id if replaces and self.suggestion else None
 
     def as_row(self) -> dict[str, Any]:
-        """Ready for JSON; what is empty stands there for the first fields alone."""
+        """Ready for JSON; empty fields are left out, except the first ones."""
         row = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         first = ("run_id", "topic_id", "sentence", "citation", "label", "outcome")
         head: dict[str, Any] = {name: getattr(self, name) for name in first}
@@ -389,7 +389,7 @@ def read_sentence_evidence(
 
 
 def sentence_evidence(lines: Iterable[Line]) -> Iterator[SentenceEvidence]:
-    """What was found, in these objects, as `read_sentence_evidence`."""
+    """The results in these objects, as in `read_sentence_evidence`."""
     seen: dict[tuple[str, str, int], int] = {}
     for line in lines:
         try:
@@ -401,6 +401,6 @@ def sentence_evidence(lines: Iterable[Line]) -> Iterator[SentenceEvidence]:
         key = (row.run_id, row.topic_id, row.sentence)
         if (first := seen.setdefault(key, line.number)) != line.number:
             what = f"run {row.run_id!r}, topic {row.topic_id!r}, sentence {row.sentence}"
-            line.error("duplicate_evidence", f"{what} is in line {first} already, wanted once")
+            line.error("duplicate_evidence", f"{what} is already in line {first}, wanted once")
             continue
         yield row

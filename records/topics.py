@@ -1,4 +1,4 @@
-"""Topics, the parts that a long narrative asks for, and passages, which answers cite."""
+"""Topics, the parts of long narratives, and passages, which answers cite."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NEED_FIELDS = ("narrative", "problem_statement")
 def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
     """Read topics by id, in file order.
 
-    Takes TREC RAG 2024 TSV (`id<TAB>text`), TREC RAG 2025 JSONL (`id` with `title` or
+    Accepts TREC RAG 2024 TSV (`id<TAB>text`), TREC RAG 2025 JSONL (`id` with `title` or
     `narrative`), auto-judge requests (`request_id`, `title`, `problem_statement`, `background`)
-    and CRUX topics (`id`, `request`); recognised by content. Where a record has both a title
+    and CRUX topics (`id`, `request`); recognised by content. If a record has both a title
     and a longer statement, the text is `title: statement`. JSON topics may have a `domain` and
-    a `category`, by which measures can be averaged; one that is not text is listed, and not used.
+    a `category`, by which measures can be averaged; one that is not text is listed and ignored.
     `sub_narratives` (also `subnarratives`) is a list of texts, or of objects with a `text`.
 
     Errors reported: a line without id or text, one id with two texts, a file without topics.
@@ -39,7 +39,7 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
             which = "text" if earlier.text != topic.text else "background, domain or category"
             if earlier.sub_narratives != topic.sub_narratives:
                 which = "list of sub-narratives"
-            what = f"topic {topic.id!r} has another {which} than before, wanted one per id"
+            what = f"topic {topic.id!r} has two different versions of its {which}, wanted one"
             problems.error(path, number, "duplicate_topic", what)
     if not topics:
         problems.error(path, 1, "empty_file", "no topics, wanted at least one")
@@ -55,7 +55,9 @@ def _from_tsv(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
             problems.error(path, number, "bad_topic", what)
             continue
         if "\t" in text:
-            problems.keep(path, number, "extra_column", "more than one tab; all after it is text")
+            problems.keep(
+                path, number, "extra_column", "more than one tab; the text starts after the first"
+            )
         topics.append((number, Topic(id=name, text=" ".join(text.split("\t")))))
     return topics
 
@@ -82,7 +84,7 @@ def _group(line: Line, field: str) -> str:
     written = line.row.get(field)
     if written is None or isinstance(written, str):
         return (written or "").strip()
-    line.keep("bad_group", f"{line.name(field)} is {show(written)}, wanted text; not used")
+    line.keep("bad_group", f"{line.name(field)} is {show(written)}, wanted text; ignored")
     return ""
 
 
@@ -107,13 +109,13 @@ def read_passages(
 ) -> dict[str, Passage]:
     """Read passages by id: JSONL with `docid` (or `id`, `_id`, `docno`) and `text`.
 
-    The text may stand under `contents` or `segment` too; `title` is optional.
+    The text may also be under `contents` or `segment`; `title` is optional.
 
     Args:
-        wanted: ids to load; the others are passed over, so that a corpus need not fit in memory.
+        wanted: ids to load; others are skipped, so that a corpus need not fit in memory.
 
     Errors reported: no id, no text field, one id with two texts. A passage with an empty or null
-    text is skipped: a judge cannot read it, so that its citations count as without text.
+    text is skipped: a judge cannot read it, so its citations count as citations without text.
     """
     passages: dict[str, Passage] = {}
     for line in read_lines(path, problems):
@@ -126,19 +128,19 @@ def read_passages(
 
 
 def natural_order(passage_id: str) -> tuple[list[tuple[str, int, str]], str]:
-    """A key to sort ids by, digits compared as numbers: `t:2#9`, `t:2#10`, `t:10#1`."""
+    """A key that sorts ids with digits as numbers: `t:2#9`, `t:2#10`, `t:10#1`."""
     parts = re.findall(r"([^0-9]*)0*([0-9]*)", passage_id)
     return [(text, len(digits), digits) for text, digits in parts], passage_id
 
 
 def read_passage(line: Line, name: str) -> Passage | None:
-    """The passage that an object with a text field holds; None, and a problem, if it has none."""
+    """The passage in an object with a text field; None, and a problem, if it has no text."""
     if not any(field in line.row for field in TEXT_FIELDS):
         line.missing(*TEXT_FIELDS)
         return None
     text = line.optional_text(*TEXT_FIELDS)
     if not text.strip():
-        line.skip("empty_passage", f"passage {name!r} has no text, wanted some")
+        line.skip("empty_passage", f"passage {name!r} has no text")
         return None
     return Passage(id=name, text=text, title=line.optional_text("title"))
 
@@ -149,13 +151,13 @@ def add_passage(
     """Add to `passages`; another text under the same id is an error.
 
     Args:
-        once: mention it when the same passage comes again; pools repeat passages as a rule.
+        once: mention it if the same passage comes again; pools usually repeat passages.
     """
     earlier = passages.setdefault(passage.id, passage)
     if earlier is passage:
         return
     if earlier.text != passage.text:
-        what = f"passage {passage.id!r} has another text than before, wanted one text per id"
+        what = f"passage {passage.id!r} has two different texts, wanted one text per id"
         line.error("duplicate_passage", what)
     elif once:
         line.keep("duplicate_passage", f"passage {passage.id!r} occurs twice with the same text")
@@ -168,9 +170,9 @@ _QUOTES = "\"'“”"
 
 
 def sub_narratives_of_topic(line: Line) -> tuple[str, ...]:
-    """Those of a topic: a list of texts, or of objects with a text; () where it has none.
+    """Read the sub-narratives of a topic: a list of texts, or of objects with a text; () if none.
 
-    Values that are not text, or repeated, are listed and not used.
+    Values that are not text, or repeated, are listed and ignored.
     """
     field, written = line.first(*OF_TOPIC) or ("", [])
     if not isinstance(written, list):
@@ -183,26 +185,26 @@ def sub_narratives_of_topic(line: Line) -> tuple[str, ...]:
         text = plain(raw) if isinstance(raw, str) else ""
         if not text or text in texts:
             what = f"{line.name(field)} has {show(item)}{' twice' if text else ', wanted text'}"
-            line.keep("bad_sub_narratives", f"{what}; not used")
+            line.keep("bad_sub_narratives", f"{what}; ignored")
         else:
             texts[text] = None
     return tuple(texts)
 
 
 def sub_narrative_of_nugget(item: Line) -> str:
-    """The one that a nugget is of; "" where it names none. Other values are listed, not used.
+    """Read the sub-narrative of a nugget; "" if it names none. Other values are listed and ignored.
 
-    The quotation marks that the nuggets of TREC RAG 2025 have around it are left out.
+    The quotation marks around it in the nuggets of TREC RAG 2025 are removed.
     """
     field, written = item.first(*OF_NUGGET) or ("", "")
     if isinstance(written, str):
         return plain(written)
-    item.keep("bad_sub_narrative", f"{item.name(field)} is {show(written)}, wanted text; not used")
+    item.keep("bad_sub_narrative", f"{item.name(field)} is {show(written)}, wanted text; ignored")
     return ""
 
 
 def plain(text: str) -> str:
-    """A sub-narrative in one line, without quotation marks around it.
+    """A sub-narrative in one line, without surrounding quotation marks.
 
     >>> plain(' "Key advantages\\n of tides" ')
     'Key advantages of tides'
@@ -214,12 +216,12 @@ def plain(text: str) -> str:
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """The sub-narratives that nuggets name, each once, in their order."""
+    """The sub-narratives in nuggets, each once, in order."""
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def number_texts(texts: Sequence[str]) -> str:
-    """The texts as one, a line each, as judges read them.
+    """Join the texts for a judge, one per line, numbered.
 
     >>> number_texts(["what it costs", "how it works"])
     '1. what it costs\\n2. how it works'

@@ -1,4 +1,4 @@
-"""trace.jsonl: what agents did for each item, a step a line."""
+"""trace.jsonl: the steps of agents for each item, one step per line."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Step = Mapping[str, Any]
 
 
 class ItemTrace(NamedTuple):
-    """The steps of an agent on one item, in their order, the agent itself first.
+    """The steps of an agent on one item, in order, starting with the agent itself.
 
     Attributes:
-        ids: what names the item within its stage. agent: the hash of what the agent is.
-        steps: as in the file, without these.
+        ids: identify the item within its stage. agent: the hash of the agent's definition.
+        steps: as in the file, without these fields.
     """
 
     stage: str
@@ -42,7 +42,7 @@ class ItemTrace(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The ids in one text, as `judge trace` takes them; null is none.
+        """The ids in one text, the form for `judge trace`; null is left out.
 
         >>> ids = {"topic_id": "t1", "run_id": "a", "sentence": 4, "citation": None}
         >>> ItemTrace("evidence", ids, "", ()).name
@@ -58,15 +58,15 @@ class ItemTrace(NamedTuple):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no outcome; None: there is one."""
+        """Why there is no outcome; None if there is one."""
         return self.steps[-1].get("reason")
 
 
 def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
     """Read a trace lazily, one item at a time, in file order.
 
-    Errors reported: no stage, item, path, kind or name, a field of the wrong type, a path that is
-    none, an item that does not begin with its agent (path `0`) or does not end, a step twice.
+    Errors reported: no stage, item, path, kind or name, a field of the wrong type, an invalid path,
+    an item that does not start with its agent (path `0`) or does not end, a step twice.
     """
     first: Line | None = None
     steps: dict[str, Step] = {}
@@ -87,17 +87,17 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
                 continue
         elif first is None or (first.row["stage"], first.row["item"]) != (stage, item):
             line.error(
-                "trace_order", f"step {step_path} of an item without its first, path 0, before"
+                "trace_order", f"step {step_path} of an item comes before its first step, path 0"
             )
             continue
         if step_path in steps:
-            line.error("trace_order", f"step {step_path} is there already")
+            line.error("trace_order", f"step {step_path} occurs twice")
         steps[step_path] = {k: value for k, value in line.row.items() if k not in _OF_THE_ITEM}
     yield from _finish(first, steps)
 
 
 def _is_well_made(line: Line) -> bool:
-    """Whether the fields that need not be there are what they should be; else it is reported."""
+    """Whether the optional fields have the right types; otherwise it is reported."""
     for name, (is_right, wanted) in _OPTIONAL.items():
         if name in line.row and not is_right(line.row[name]):
             line.bad(name, line.row[name], wanted)
@@ -116,16 +116,16 @@ def _texts(value: Any) -> bool:
 def _get_path(line: Line) -> str | None:
     step_path = line.text("path")
     if step_path is not None and not _STEP_PATH.match(step_path):
-        line.error("bad_field", f"path is {show(step_path)}, wanted such as 0.2.1")
+        line.error("bad_field", f"path is {show(step_path)}, wanted a path such as 0.2.1")
         return None
     return step_path
 
 
 def _finish(first: Line | None, steps: Mapping[str, Step]) -> Iterator[ItemTrace]:
-    if first is None or "0" not in steps:  # what its first line lacks was reported
+    if first is None or "0" not in steps:  # faults of its first line are already reported
         return
     if list(steps.values())[-1]["kind"] != "end":
-        first.error("trace_order", "the steps of this item do not end, wanted one of kind end")
+        first.error("trace_order", "the steps of this item do not end; wanted a step of kind end")
         return
     row = first.row
     yield ItemTrace(row["stage"], row["item"], row["agent"], tuple(steps.values()))
@@ -135,7 +135,7 @@ class TraceFilter(NamedTuple):
     """Selects items of a trace; a field that is None selects all.
 
     Attributes:
-        item: its ids joined by /, as `ItemTrace.name` has them, or the first of them.
+        item: its ids joined by /, like `ItemTrace.name`, or the first of them.
         outcome: how the item ended, such as not_found.
         reason: why there is no outcome.
     """
@@ -160,10 +160,10 @@ class TraceFilter(NamedTuple):
         return TraceFilter(self.item, stage=self.stage)
 
     def raise_unknown(self, where: object) -> None:
-        """Raises: InputError that names the item or stage, which `where` does not have."""
+        """Raises: InputError with the item or stage that is not in `where`."""
         of = f" of stage {self.stage!r}" if self.stage is not None else ""
         if self.item is not None:
-            wanted = "wanted its ids joined by /, or the first of them, each whole"
+            wanted = "wanted its ids joined by /, or the first of them, each complete"
             raise InputError(f"{where}: no item {self.item!r}{of}; {wanted}")
         if self.stage is not None:
             raise InputError(f"{where}: no item{of}")
@@ -178,9 +178,9 @@ def read_folder_traces(folder: Path, wanted: TraceFilter = TraceFilter()) -> Ite
     path, problems = folder / TRACE, Problems()
     if not path.is_file():
         what = (
-            "no agent was at work in it, or its run has not ended"
+            "no agent worked in it, or its run has not ended"
             if folder.is_dir()
-            else "no results folder"
+            else "it is not a results folder"
         )
         raise InputError(f"{folder}: has no {TRACE}, {what}")
     is_there = False

@@ -1,6 +1,6 @@
-"""Files written whole or line by line, and locked; an error of the disk names the file.
+"""Writes files whole or line by line, and locks them; an error of the disk names the file.
 
-No link is followed.
+Links are not followed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .reading.problems import InputError
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Write to `path` in here. Raises: InputError that names it, for any OSError."""
+    """Write to `path` inside. Raises: InputError with the path, for any OSError."""
     try:
         yield
     except OSError as error:
@@ -31,23 +31,23 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def temporary() -> Iterator[None]:
-    """Write to a temporary file in here. Raises: InputError that names its folder."""
+    """Write to a temporary file inside. Raises: InputError with its folder."""
     with writing(Path(tempfile.gettempdir())):
         yield
 
 
 def explain_disk_error(path: Path, error: OSError) -> InputError:
-    """The error of the disk about a file, in one line."""
+    """Make the error of the disk about a file, in one line."""
     return InputError(f"{path}: cannot be written ({error.strerror or error})")
 
 
 class NewFile:
     """A file that is written from its beginning, with `write`, until `close`.
 
-    Its folder is made. A file or link that stands there goes first, so that nothing is written
-    where a link points.
+    Its folder is created. An existing file or link is removed first, so that nothing is written
+    to the target of a link.
 
-    Raises: InputError that names the file, whatever the disk refuses and whenever it does.
+    Raises: InputError with the file's name, for any error of the disk.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,19 +58,19 @@ class NewFile:
             self._stream = path.open("xb")
 
     def write(self, data: bytes) -> None:
-        """Append some bytes."""
+        """Append bytes."""
         try:
             self._stream.write(data)
         except OSError as error:
             raise explain_disk_error(self.path, error) from None
 
     def flush(self) -> None:
-        """Have all of it with the operating system."""
+        """Hand all written bytes to the operating system."""
         with writing(self.path):
             self._stream.flush()
 
     def close(self) -> None:
-        """Write what waits, and close the file; a second time does nothing."""
+        """Write pending bytes and close the file. A second call does nothing."""
         with writing(self.path):
             self._stream.close()
 
@@ -87,7 +87,7 @@ class NewFile:
 
 
 def write_file(path: Path, content: bytes | str) -> None:
-    """Write a whole file, text as UTF-8, or none: half of one does not stay. See NewFile."""
+    """Write a whole file, text as UTF-8, or nothing: a partial file is removed. See NewFile."""
     try:
         with NewFile(path) as file:
             file.write(content.encode() if isinstance(content, str) else content)
@@ -98,33 +98,33 @@ def write_file(path: Path, content: bytes | str) -> None:
 
 
 def rename(path: Path, to: Path) -> None:
-    """Give a file another name, in the place of what has it. Raises: InputError that names it."""
+    """Rename a file; it replaces an existing one. Raises: InputError with its name."""
     with writing(to):
         path.replace(to)
 
 
 def remove(path: Path) -> None:
-    """Remove a file or link, if there is one. Raises: InputError that names it."""
+    """Remove a file or link, if there is one. Raises: InputError with its name."""
     with writing(path):
         path.unlink(missing_ok=True)
 
 
 def check_no_link(path: Path) -> None:
-    """Raise InputError for a link, since what is written there would stand elsewhere."""
+    """Raise InputError for a link, because data would be written elsewhere."""
     if path.is_symlink():
-        raise InputError(f"{path}: is a link, which is not followed; take it away")
+        raise InputError(f"{path}: is a link, and links are not followed; remove it")
 
 
 def check_file(path: Path) -> None:
-    """Raise InputError for what is there and is not a file: a pipe could be waited for forever."""
+    """Raise InputError for a path that is not a regular file: a pipe might wait forever."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file; move it away, or choose another folder")
 
 
 def own_folder(path: Path) -> Path:
-    """A folder within one that we write, made if it is not there.
+    """Return a folder inside one that we write, created if needed.
 
-    Raises: InputError for a link, and for what the disk refuses.
+    Raises: InputError for a link, and for errors of the disk.
     """
     check_no_link(path)
     with writing(path):
@@ -136,20 +136,20 @@ _HOW = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
 
 
 class Appending:
-    """Appends whole lines: half a one, of a full disk, is cut off before the next is written.
+    """Appends whole lines: a partial line of a full disk is cut off before the next is written.
 
     Args:
-        path: the file, made if it is not there, as is its folder; neither may be a link.
-        end: bytes of it that are kept; what stands behind them, a line torn by a kill, goes.
-        is_synced: lines are on the disk when `write` returns, and not with the operating system
-            alone; so is the file's name.
+        path: the file, created if needed, like its folder; neither may be a link.
+        end: bytes to keep; the rest, a line cut by a kill, is removed.
+        is_synced: lines are on the disk when `write` returns, not only with the operating system;
+            so is the file's name.
 
-    Raises: InputError that names the file, for what the disk refuses.
+    Raises: InputError with the file's name, for errors of the disk.
     """
 
     def __init__(self, path: Path, end: int, *, is_synced: bool = False) -> None:
         self.path, self.end, self._is_synced = path, end, is_synced
-        self._is_torn = True  # what stands behind `end` is none of ours
+        self._is_torn = True  # bytes after `end` are not ours
         own_folder(path.parent)
         check_no_link(path)
         check_file(path)
@@ -160,7 +160,7 @@ class Appending:
         self.write(b"")
 
     def write(self, lines: bytes | bytearray) -> None:
-        """Append lines; they are with the operating system when this returns, or none of them."""
+        """Append lines; all of them are with the operating system when this returns, or none."""
         try:
             if self._is_torn:
                 self._cut()
@@ -196,12 +196,12 @@ def _sync_folder(path: Path) -> None:
 
 
 class Lock:
-    """Held from when it is made until `close`; the file is made if it is not there.
+    """A lock from creation until `close`; the file is created if needed.
 
     Args:
-        path: the file, no link. busy: what to say where another process has it.
+        path: the file, not a link. busy: the error text if another process has the lock.
 
-    Raises: InputError with `busy`, and for what the disk refuses.
+    Raises: InputError with `busy`, and for errors of the disk.
     """
 
     def __init__(self, path: Path, busy: str) -> None:
@@ -217,12 +217,12 @@ class Lock:
             raise InputError(busy) from None
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         os.close(self._file)
 
 
 def write_lines(path: Path, objects: Iterable[Any]) -> int:
-    """Write a JSON object a line, and say how many there are."""
+    """Write one JSON object per line; returns their number."""
     n = 0
     with NewFile(path) as file:
         for row in objects:
@@ -232,6 +232,6 @@ def write_lines(path: Path, objects: Iterable[Any]) -> int:
 
 
 def check_elsewhere(folder: Path, out: Path) -> None:
-    """Raise InputError if an export would be written among the results that it is of."""
+    """Raise InputError if an export would be written into the results that it comes from."""
     if out.resolve() == folder.resolve():
-        raise InputError(f"{out}: is the results folder; name another --out")
+        raise InputError(f"{out}: is the results folder; choose another --out")

@@ -1,4 +1,4 @@
-"""BM25 without Java: bm25s computes the scores, from terms that are made as Lucene makes them."""
+"""BM25 without Java: bm25s computes the scores, from the same terms as Lucene."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ KIND = "bm25"
 class Bm25:
     """BM25 over the English terms of title and text, in the variant that Lucene computes.
 
-    A passage of l terms, f of them the query's term t, which n of N passages hold, earns for each
-    t of the query, twice where it stands there twice,
+    A passage of l terms, in which term t of the query occurs f times, while n of N passages hold
+    t, gains for each t of the query (twice for a repeated t)
 
         ln(1 + (N - n + 0.5) / (n + 0.5)) * f / (f + k1 * (1 - b + b * l / mean l))
 
@@ -44,13 +44,13 @@ class Bm25:
 
     @classmethod
     def build(cls, passages: Iterable[Passage], *, k1: float = K1, b: float = B) -> Bm25:
-        """Count the terms of the passages, each of which is read once and its text not kept.
+        """Count the terms of the passages; each is read once and its text is not kept.
 
         Memory: 4 bytes for each term of each passage and, at the peak, 28 for each different one;
         the ids, and the vocabulary.
 
         Args:
-            k1: how slowly more occurrences of a term stop to count, 0 or more.
+            k1: how slowly further occurrences of a term stop counting, 0 or more.
             b: how much a passage's length counts, 0 to 1.
 
         Raises: ValueError for k1 or b out of range, or no passages.
@@ -66,7 +66,7 @@ class Bm25:
         return cls(model, passage_ids)
 
     def save(self, folder: Path) -> None:
-        """Keep the index in a folder, replacing the index there. Raises: as `new_index`."""
+        """Save the index in a folder, replacing an index there. Raises: like `new_index`."""
         settings = {"k1": self.k1, "b": self.b, "analysis": ANALYSIS}
         with new_index(folder, KIND, settings) as draft:
             self._model.save(draft.path, show_progress=False)
@@ -77,7 +77,7 @@ class Bm25:
     def open(cls, folder: Path) -> Bm25:
         """Open a saved index; its scores stay on disk until a query needs them.
 
-        Raises: InputError if there is none, or it is corrupt or was made with other terms.
+        Raises: InputError if there is none, or it is corrupt or was made from other terms.
         """
         import bm25s
 
@@ -86,7 +86,7 @@ class Bm25:
             model = bm25s.BM25.load(folder, mmap=True, show_progress=False)
             return cls(model, read_ids(folder))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            again = "make it again with `judge index`"
+            again = "create it again with `judge index`"
             raise InputError(f"{folder}: corrupt index ({error}); {again}") from None
 
     @property
@@ -132,7 +132,7 @@ class Bm25:
 def _in_numbers(passages: Iterable[Passage]) -> tuple[list[str], list[array[int]], dict[str, int]]:
     """Ids of the passages, the numbers of the terms of each, and the number of each term."""
     passage_ids: list[str] = []
-    # bm25s takes lists of terms too, and then holds a Python object for each term of each passage.
+    # bm25s also accepts lists of terms, but then holds a Python object for each term and passage.
     numbers: list[array[int]] = []
     vocabulary: dict[str, int] = {}
     for passage in passages:

@@ -1,4 +1,4 @@
-"""The passages of a collection, one after the other, and the text by which one is found."""
+"""The passages of a collection, one by one, and the text by which each is found."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage
 from ..records.topics import PASSAGE_ID_FIELDS, read_passage
 
-_UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # in an id: what no TREC run can hold
+_UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # characters of an id that no TREC run can hold
 
 
 def passage_text(passage: Passage) -> str:
-    """What retrievers and rerankers read of a passage: its title, if any, and its text."""
+    """The text of a passage for retrievers and rerankers: its title, if any, and its text."""
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
 def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passage]:
-    """Read the passages of some files in their order; texts are not kept.
+    """Yield the passages of some files in order; texts are not kept.
 
-    Memory holds the ids, with one number each. The files are as `records.read_passages` reads
-    them, and the same is recorded in `problems`: a passage without text is skipped; one that comes
-    again with the same text is mentioned and left out, and with another text is an error. So is
-    an id with white space or control characters, since no TREC run could name it.
+    Memory holds the ids, with one number each. Files and `problems` are as in
+    `records.read_passages`: a passage without text is skipped; a repeated passage is
+    mentioned and left out if its text is the same, and an error if its text differs. An id with
+    white space or control characters is an error too, because no TREC run could hold it.
 
-    Raises: InputError at the end of a file with errors, or if there is no passage in any file.
+    Raises: InputError at the end of a file with errors, or if no file has a passage.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
             if name is None or (passage := read_passage(line, name)) is None:
                 continue
             if _UNWRITABLE.search(name):
-                what = f"passage {name!r} has an id that no TREC run can hold"
+                what = f"passage {name!r} has an id that does not fit into a TREC run"
                 line.error("bad_id", f"{what}, wanted no white space and no control characters")
                 continue
             mark = hash(passage.text)  # 64 bits
@@ -51,10 +51,10 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
                 seen[name] = mark
                 yield passage
             elif seen[name] == mark:
-                what = f"passage {name!r} occurs again with the same text; left out"
+                what = f"passage {name!r} occurs twice with the same text; left out"
                 line.keep("duplicate_passage", what)
             else:
-                what = f"passage {name!r} has another text than before, wanted one text per id"
+                what = f"passage {name!r} has two different texts, wanted one text per id"
                 line.error("duplicate_passage", what)
         problems.raise_errors()
     if not seen:
@@ -63,7 +63,7 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
 
 
 def in_batches(passages: Iterable[Passage], size: int) -> Iterator[list[Passage]]:
-    """Passages in lists of this size, the last one shorter."""
+    """Group passages into lists of this size; the last list may be shorter."""
     some: list[Passage] = []
     for passage in passages:
         some.append(passage)

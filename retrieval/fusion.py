@@ -12,18 +12,19 @@ from .scored import Ranked, Scored, best_first
 def reciprocal_rank(
     rankings: Sequence[Sequence[Scored]], *, k: float = RRF_K, hits: int | None = None
 ) -> Ranked:
-    """Reciprocal rank fusion: the score of a passage is the sum of 1 / (k + its rank).
+    """Fuse rankings by reciprocal rank: a passage's score is the sum of 1 / (k + its rank).
 
     The scores of the rankings do not matter. A passage that a ranking lacks gets 0 there.
     Passages with equal scores keep the order of the first ranking, then of the second, and so on.
 
     Args:
         rankings: of one query, each best first; ranks count from 1.
-        k: > -1; the higher, the less the first ranks stand out.
-        hits: how many passages to keep, >= 1; None: all.
+        k: > -1; a higher k gives the first ranks less advantage.
+        hits: number of passages to keep, >= 1; None: all.
 
     Returns: scores in (0, n_rankings / (k + 1)], best first.
-    Raises: ValueError for another k or hits, or a passage twice in a ranking; with its position.
+    Raises: ValueError for k or hits out of range, or a passage twice in a ranking; with its
+        position.
     Source: Cormack, Clarke and Büttcher (SIGIR 2009), doi:10.1145/1571941.1572114.
 
     >>> reciprocal_rank([[Scored("a", 9.0), Scored("b", 8.0)], [Scored("b", 0.7)]], k=1)
@@ -64,7 +65,7 @@ def fuse_weighted(
         passage twice in a ranking, or a best score <= 0 with "max"; it names the position.
     Source: CombSUM of Fox and Shaw (TREC-2, 1993), weighted.
     Differs: ranx gives equal scores 0 with min-max, so that a passage found alone counts as not
-        found; and a missing passage 0 with z, which is a mean score, and in any case.
+        found; and it always gives a missing passage 0, which is the mean score with z.
 
     >>> fuse_weighted([[Scored("a", 9.0), Scored("b", 7.0)], [Scored("b", 0.7)]], [1.0, 0.5])
     [Scored(passage_id='a', score=1.0), Scored(passage_id='b', score=0.5)]
@@ -76,7 +77,7 @@ def fuse_weighted(
         if not (math.isfinite(weight) and weight >= 0):
             raise ValueError(f"weights[{i}] is {weight}, wanted a finite number >= 0")
     if weights and not any(weights):
-        raise ValueError("all weights are 0, wanted one above")
+        raise ValueError("all weights are 0, wanted one above 0")
     if norm not in _NORMS:
         raise ValueError(f"norm is {norm!r}, wanted one of {', '.join(_NORMS)}")
     names = dict.fromkeys(one.passage_id for ranked in rankings for one in ranked)
@@ -84,7 +85,7 @@ def fuse_weighted(
     for i, (ranked, weight) in enumerate(zip(rankings, weights, strict=True)):
         scores = [one.score for one in ranked]
         if norm == "max" and scores and max(scores) <= 0:
-            raise ValueError(f"rankings[{i}]: the best score is {max(scores)}, norm max wants > 0")
+            raise ValueError(f"rankings[{i}]: the best score is {max(scores)}, norm max needs > 0")
         normed = _NORMS[norm](scores)
         absent = min(0.0, *normed) if normed else 0.0
         by_id = dict(zip((one.passage_id for one in ranked), normed, strict=True))
@@ -94,7 +95,7 @@ def fuse_weighted(
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
-    """Scores moved and stretched to [0, 1]; equal ones are all 1.
+    """Rescale scores to [0, 1]; equal scores are all 1.
 
     >>> min_max([9.0, 8.0, 5.0])
     [1.0, 0.75, 0.0]
@@ -104,7 +105,7 @@ def min_max(scores: Sequence[float]) -> list[float]:
 
 
 def check_ranked(ranked: Sequence[Scored], which: str = "ranked") -> None:
-    """Raise ValueError, with the position, for a passage twice or a score that is not finite."""
+    """Raise ValueError, with the position, for a repeated passage or a score that is not finite."""
     seen: set[str] = set()
     for position, (name, score) in enumerate(ranked):
         if name in seen:
@@ -169,7 +170,7 @@ def within_tokens(
     n_tokens = 0
     for position, (name, _) in enumerate(ranked):
         if name not in texts:
-            raise ValueError(f"ranked[{position}]: no text of passage {name!r}")
+            raise ValueError(f"ranked[{position}]: passage {name!r} has no text")
         n_tokens += count(texts[name])
         if n_tokens > limit:
             return list(ranked[:position])

@@ -1,7 +1,7 @@
-"""The folder of one index: published whole or not at all, checked when it is opened.
+"""The folder of one index: published completely or not at all, checked when it is opened.
 
-Beside the folder `bm25` stands `.bm25.part` while an index is being made: the new files are in
-`new`, and for a moment the index that they replace is in `old`.
+While the index in folder `bm25` is being made, `.bm25.part` is beside it: the new files are in
+`new`, and for a moment the replaced index is in `old`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ..records.reading.problems import InputError
 
 FORMAT = 2  # raised when the layout of the folder changes
 ABOUT, IDS = "index.json", "ids.json"
-_MARK = "nuggetjudge_index"  # the field of index.json that holds the format, and says it is ours
+_MARK = "nuggetjudge_index"  # field of index.json with the format; marks our indexes
 _FIELDS = {"kind": str, "settings": dict, "n_passages": int, "files": dict}
 _DISK_FAILS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @dataclass
 class IndexDraft:
-    """An index that is being made: files go into `path`, and the builder counts its passages."""
+    """An index in progress: files go into `path`, and the builder counts its passages."""
 
     path: Path
     n_passages: int = 0
@@ -38,7 +38,7 @@ class IndexDraft:
 
 @dataclass(frozen=True)
 class IndexInfo:
-    """What an index says about itself; its settings are plain JSON."""
+    """The metadata of an index; its settings are plain JSON."""
 
     settings: Mapping[str, Any]
     n_passages: int
@@ -46,16 +46,16 @@ class IndexInfo:
 
 @contextmanager
 def new_index(folder: Path, kind: str, settings: Mapping[str, Any]) -> Iterator[IndexDraft]:
-    """Make an index: it stands in `folder` when the block ends, and not before.
+    """Make an index: it appears in `folder` when the block ends, not before.
 
-    An index that was there stays until then, and stays for good when the block fails or is killed.
+    An existing index stays until then, and stays for good if the block fails or is killed.
 
     Args:
-        folder: where the index goes: absent, empty, or an index of ours, which is replaced.
-        kind: what sort of index it is, such as "bm25"; `open_index` asks for the same.
-        settings: what was asked for when it was made; values that JSON can hold.
+        folder: the folder for the index: missing, empty, or one of our indexes, which is replaced.
+        kind: the kind of index, such as "bm25"; `open_index` needs the same.
+        settings: its settings, as JSON values.
 
-    Raises: InputError if the folder holds anything else, cannot be written, or is being made by
+    Raises: InputError if the folder holds anything else, cannot be written, or is in use by
         another process; ValueError if the block ends without a passage.
 
     >>> from tempfile import TemporaryDirectory
@@ -89,28 +89,28 @@ def new_index(folder: Path, kind: str, settings: Mapping[str, Any]) -> Iterator[
 
 
 def open_index(folder: Path, kind: str, settings: Mapping[str, Any] | None = None) -> IndexInfo:
-    """Check an index and return what it says about itself.
+    """Check an index and return its metadata.
 
     Args:
-        settings: values that it must have been made with; its other settings may be any.
+        settings: values that the index must have; its other settings are free.
 
-    Every file is read for that, about as fast as the disk gives it.
+    Every file is read for this, about as fast as the disk allows.
 
-    Raises: InputError if there is none, a file is missing or has changed, or it is of another
+    Raises: InputError if there is none, a file is missing or has changed, or it has another
         kind, format or setting; the text says which and what to do.
     """
     resolved = folder.resolve()
     was_begun = not resolved.exists() and _get_part(resolved).exists()
     if was_begun:
         with _as_input_error(resolved), _only_builder(resolved):
-            pass  # puts the index back that a killed process was about to replace
+            pass  # restores an index that a killed process was replacing
     if not folder.exists():
-        what = "its making was not finished" if was_begun else "no index there"
-        raise InputError(f"{folder}: {what}; make it with `judge index`")
+        what = "the index is unfinished" if was_begun else "there is no index"
+        raise InputError(f"{folder}: {what}; create it with `judge index`")
     if (about := _read_about(folder)) is None:
-        what = "no index of ours, or a corrupt one"
-        raise InputError(f"{folder}: {what}; name another, or delete it and make it again")
-    again = "make it again with `judge index`"
+        what = "not an index of nuggetjudge, or corrupt"
+        raise InputError(f"{folder}: {what}; choose another, or delete it and create it again")
+    again = "create it again with `judge index`"
     if about[_MARK] != FORMAT:
         raise InputError(f"{folder}: index format {about[_MARK]}, wanted {FORMAT}; {again}")
     if about["kind"] != kind:
@@ -118,28 +118,28 @@ def open_index(folder: Path, kind: str, settings: Mapping[str, Any] | None = Non
     for name, wanted in orjson.loads(orjson.dumps(settings or {})).items():
         if (got := about["settings"].get(name)) != wanted:
             what = f"made with {name} {got!r}, wanted {wanted!r}"
-            raise InputError(f"{folder}: {what}; make it again, or ask with the same")
+            raise InputError(f"{folder}: {what}; create it again, or use the same setting")
     for name, digest in about["files"].items():
         path = folder / name
         if not path.is_file() or _digest(path) != digest:
-            got = "is not as it was written" if path.is_file() else "is missing"
+            got = "has changed" if path.is_file() else "is missing"
             raise InputError(f"{folder}: corrupt index: file {name} {got}; {again}")
     return IndexInfo(about["settings"], about["n_passages"])
 
 
 def write_ids(folder: Path, passage_ids: Iterable[str]) -> None:
-    """Keep the ids of the passages in the order of the index."""
+    """Write the ids of the passages in the order of the index."""
     (folder / IDS).write_bytes(orjson.dumps(list(passage_ids)))
 
 
 def read_ids(folder: Path) -> list[str]:
-    """The ids of the passages in the order of the index."""
+    """Read the ids of the passages in the order of the index."""
     passage_ids: list[str] = orjson.loads((folder / IDS).read_bytes())
     return passage_ids
 
 
 def _read_about(folder: Path) -> dict[str, Any] | None:
-    """What index.json holds; None if there is none of ours, or a field of it is missing."""
+    """The content of index.json; None if it is missing, not ours, or lacks a field."""
     try:
         about = orjson.loads((folder / ABOUT).read_bytes())
     except (OSError, ValueError):
@@ -151,7 +151,7 @@ def _read_about(folder: Path) -> dict[str, Any] | None:
 
 
 def _check_replaceable(folder: Path) -> None:
-    """Raise InputError unless the folder is absent, empty or holds files of an index alone."""
+    """Raise InputError unless the folder is missing, empty or holds only files of an index."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -160,12 +160,12 @@ def _check_replaceable(folder: Path) -> None:
     of_index = {ABOUT, *about.get("files", ())} if about else set()
     if others := sorted(set(_files(folder)) - of_index):
         raise InputError(
-            f"{folder}: holds {others[0]}, which is of no index; name another folder for the index"
+            f"{folder}: holds {others[0]}, which is not part of an index; choose another folder"
         )
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Every file in a folder, by its path from there."""
+    """Every file in a folder, by its relative path."""
     files = sorted(path for path in folder.rglob("*") if not path.is_dir())
     return {path.relative_to(folder).as_posix(): path for path in files}
 
@@ -185,10 +185,10 @@ def _get_part(folder: Path) -> Path:
 
 @contextmanager
 def _only_builder(folder: Path) -> Iterator[Path]:
-    """An empty folder to work in, locked; what a killed process left there is cleared up."""
+    """An empty, locked work folder; files of a killed process there are removed."""
     work = _get_part(folder)
     work.mkdir(parents=True, exist_ok=True)
-    lock = os.open(work, os.O_RDONLY | os.O_NOFOLLOW)  # of a link, another's files would be cleared
+    lock = os.open(work, os.O_RDONLY | os.O_NOFOLLOW)  # following a link would delete other files
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -205,7 +205,7 @@ def _only_builder(folder: Path) -> Iterator[Path]:
 
 
 def _clear(work: Path, folder: Path) -> None:
-    """Remove what is in the work folder; an index put aside and not yet replaced goes back."""
+    """Empty the work folder; an index that was moved there but not replaced goes back."""
     if (work / "old").exists() and not folder.exists():
         (work / "old").rename(folder)
     for name in ("old", "new"):
@@ -215,7 +215,7 @@ def _clear(work: Path, folder: Path) -> None:
 
 @contextmanager
 def _as_input_error(folder: Path) -> Iterator[None]:
-    """Turn what the disk refuses into an InputError that names the index; the rest passes."""
+    """Turn errors of the disk into an InputError with the index's name; others pass."""
     try:
         yield
     except OSError as error:

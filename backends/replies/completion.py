@@ -1,4 +1,4 @@
-"""A reply as an endpoint gave it, what it says to a prompt, and who rests on it."""
+"""A reply from an endpoint, its fields for a prompt, and the items that depend on it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _KEY_DIGITS = 16
 
 
 class RecordedReply(NamedTuple):
-    """One reply: its key in the reply cache (16 hex digits of it), its size, where it came from.
+    """One reply: its key in the reply cache (16 hex digits of it), its size and its source.
 
-    The tokens are those of the reply itself, from the cache or not: 0 where nobody counted.
+    The tokens belong to the reply itself, cached or not: 0 if they were not counted.
     """
 
     key: str
@@ -50,7 +50,7 @@ def name_items(
 
 @contextmanager
 def collect_replies() -> Iterator[list[RecordedReply]]:
-    """The replies that arrive within, in tasks that are started within too; in no fixed order."""
+    """Collect the replies that arrive inside, in tasks started inside too; in no fixed order."""
     replies: list[RecordedReply] = []
     token = _RECORDED.set(replies)
     try:
@@ -60,7 +60,7 @@ def collect_replies() -> Iterator[list[RecordedReply]]:
 
 
 def record(key: bytes, prompt_tokens: int, completion_tokens: int, where: Provenance) -> None:
-    """A reply arrived; to be called by what asks a model, once for each question."""
+    """Record that a reply arrived. Code that asks a model calls it once for each question."""
     if (records := _RECORDED.get()) is not None:
         records.append(
             RecordedReply(key.hex()[:_KEY_DIGITS], prompt_tokens, completion_tokens, where)
@@ -69,7 +69,7 @@ def record(key: bytes, prompt_tokens: int, completion_tokens: int, where: Proven
 
 @contextmanager
 def collect_failures() -> Iterator[set[bytes]]:
-    """The keys of the questions within that got no valid reply, in tasks started within too."""
+    """Collect the keys of questions inside, and in tasks started inside, without a valid reply."""
     failed: set[bytes] = set()
     token = _FAILED.set(failed)
     try:
@@ -79,13 +79,13 @@ def collect_failures() -> Iterator[set[bytes]]:
 
 
 def record_failure(key: bytes) -> None:
-    """A question got no valid reply; to be called by what asks a model."""
+    """Record that a question got no valid reply. Code that asks a model calls it."""
     if (failed := _FAILED.get()) is not None:
         failed.add(key)
 
 
 def record_reply(key: bytes, reply: Reply) -> Reply:
-    """The reply, which has arrived; its tokens are those that it was just sent with."""
+    """Record a reply that has arrived; its tokens are those of its latest request."""
     where = reply.provenance
     record(key, where.prompt_tokens, where.completion_tokens, where)
     return reply
@@ -98,10 +98,10 @@ def record_answer(
     where: Provenance,
     tokens: tuple[int, int] = (0, 0),
 ) -> None:
-    """The same of an answer that no reply cache holds: its key follows from the question.
+    """Record an answer that no reply cache holds: its key follows from the question.
 
     Args:
-        tokens: of prompt and reply, where they were measured.
+        tokens: of prompt and reply, if they were measured.
     """
     if _RECORDED.get() is not None:
         question = orjson.dumps(
@@ -112,12 +112,12 @@ def record_answer(
         record(hashlib.sha256(question).digest(), *tokens, where)
 
 
-MAX_REPEATED = 2_000  # characters of a spoiled reply that its model is shown again
-_NOTHING = "(no reply)"  # an empty message is not taken by every endpoint
+MAX_REPEATED = 2_000  # characters of an unreadable reply that are shown to its model again
+_NOTHING = "(no reply)"  # some endpoints reject an empty message
 
 
 class Completion(NamedTuple):
-    """One reply as an endpoint gave it; `tokens` where it gave log-probabilities."""
+    """One reply from an endpoint; `tokens` if it reported log-probabilities."""
 
     text: str
     finish_reason: str = "stop"
@@ -130,38 +130,38 @@ class Completion(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A judgement's checked values by output field, and where they came from.
+    """A judgement's checked values by output field, and their source.
 
     `scores` (lexical baseline) and `probabilities` (of the labels, from log-probabilities) are
-    by output field too; both are empty where the model gives labels only. `outside`, in the same
-    form: the probability that fell on no label, where it was not next to nothing.
+    by output field too; both are empty if the model gives labels only. `outside`, in the same
+    form: the probability on no label, unless negligible.
     """
 
     values: dict[str, Any]
     provenance: Provenance
-    scores: dict[str, Any] = {}  # noqa: RUF012  never written to
+    scores: dict[str, Any] = {}  # noqa: RUF012  never modified
     probabilities: dict[str, Any] = {}  # noqa: RUF012
     outside: dict[str, Any] = {}  # noqa: RUF012
 
     def at(self, field: str, key: str | None) -> tuple[Any, float | None, Any]:
-        """Label, score and probabilities of a field, or of one key of a map; None: not known."""
+        """Label, score and probabilities of a field, or of one key of a map; None: unknown."""
         label, score = self.values.get(field), self.scores.get(field)
         chances = self.probabilities.get(field)
-        if key is not None:  # asked for each label of a large run, so there is no loop
+        if key is not None:  # called for each label of a large run, so without a loop
             label = None if label is None else label.get(key)
             score = None if score is None else score.get(key)
             chances = None if chances is None else chances.get(key)
         return label, score, chances
 
     def get_outside(self, field: str, key: str | None) -> float | None:
-        """The probability that fell on no label of a field, or of one key of a map."""
+        """The probability on no label, for a field or for one key of a map."""
         outside = self.outside.get(field)
         share: float | None = outside if key is None or outside is None else outside.get(key)
         return share
 
 
 class Reader(Protocol):
-    """What reads a reply to one question: a Prompt."""
+    """Reads a reply to one question: a Prompt."""
 
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]: ...
 
@@ -172,7 +172,7 @@ DECIDED = "decided"  # finish reason of a decision model, which writes no text
 def read_values(
     completion: Completion, prompt: Reader, inputs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The output fields that a reply holds. Raises: JudgeOutputError."""
+    """Read the output fields of a reply. Raises: JudgeOutputError."""
     text = completion.text
     if completion.refusal:
         raise JudgeOutputError(Reason.REFUSED, completion.refusal[:200], text or completion.refusal)
@@ -181,21 +181,21 @@ def read_values(
     if completion.finish_reason == "length":
         what = "the reply ended at its length limit (the model's max_tokens, or the context)"
         if loop := find_loop(text):
-            what = f"the reply repeats itself to its length limit, again and again: {loop[:80]!r}"
+            what = f"the reply repeats the same text up to its length limit: {loop[:80]!r}"
         raise JudgeOutputError(Reason.TRUNCATED, what, text)
-    # Our code writes down the labels of a decision model, so they cannot be copied from the text.
+    # Our code writes the labels of a decision model, so they cannot be copied from the text.
     return prompt.parse(text, None if completion.finish_reason == DECIDED else inputs)
 
 
 def pack_reply(completion: Completion) -> bytes:
-    """A reply as the cache keeps it."""
+    """Pack a reply for the cache."""
     return orjson.dumps(tuple(completion))
 
 
 def write_complaint(completion: Completion, complaint: str) -> list[dict[str, str]]:
-    """Messages that go on from a reply that could not be read: itself, and what was wrong with it.
+    """Messages that continue after an unreadable reply: the reply, and its fault.
 
-    Of the reply as much is repeated as a judgement may need, without the thoughts before it.
+    The reply is repeated without thoughts, and only to the length of a judgement.
     """
     answer = drop_thoughts(completion.text)
     if len(answer) > MAX_REPEATED:

@@ -1,8 +1,8 @@
-"""How probable was each label of a reply? Read from the log-probabilities of its tokens.
+"""Computes the probability of each label of a reply from the log-probabilities of its tokens.
 
-A label may begin within a token (`": "full`) and be cut anywhere (`part`, `ial`), and so may those
-that the model could have given instead. So the reply's tokens are followed from where the label
-begins to the one that distinguishes the labels, and each alternative on the way counts for the
+A label may begin within a token (`": "full`) and be cut anywhere (`part`, `ial`), and so may the
+labels that the model did not choose. So the tokens are followed from the start of the label
+to the one that distinguishes the labels, and each alternative on the way counts for the
 labels that it begins or holds. If no listed alternative begins a label, the label has an upper
 bound: an unlisted token is at most as probable as the least probable listed one, and as the
 remainder to 1. Texts are compared in plain form: bytes, written as one character each since a token
@@ -20,28 +20,28 @@ from typing import Any
 
 import orjson
 
-# A token in plain form, and the probability of each text that might have stood there, itself too.
+# A token in plain form, and the probability of each text at its place, its own included.
 Token = tuple[str, dict[str, float]]
 LabelPath = tuple[str, ...]  # an output field, or a field and a key of its map
 Shares = dict[str, float]  # by label, or by the text so far
 
 MIN_PROBABILITY = (
-    1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
+    1e-9  # less probable alternatives are dropped, such as masked tokens (-9999, -inf)
 )
-MAX_LOGPROB = 1e-3  # that rounding makes of 0
-MIN_ON_LABELS = 0.5  # of the probability; with less, a label was not what the model was about
-MIN_FORCED = 1e-6  # the same where a schema left it no other words
-MIN_OUTSIDE = 0.01  # of the probability; less than this on no label is not told
-MAX_GRADES = 101  # a wider range of whole numbers is a count, not a scale
+MAX_LOGPROB = 1e-3  # a value of 0 after rounding
+MIN_ON_LABELS = 0.5  # share that labels need; below it, the model was not about to write a label
+MIN_FORCED = 1e-6  # the same if a schema allows labels only
+MIN_OUTSIDE = 0.01  # smaller probabilities outside the labels are not reported
+MAX_GRADES = 101  # a wider range of integers is a count, not a scale
 
 _LOWER, _GAPS = bytes(range(256)).lower(), b" \t\r\n_-"
-_PIECE = re.compile(  # of valid JSON: a key or string, a bracket, another value
+_PIECE = re.compile(  # of valid JSON: a key or string, a bracket, or another value
     r'("(?:[^"\\]++|\\.)*+")(\s*+:)?|[{}\[\]]|[^\s{}\[\],:"]++'
 )
 
 
 def read_tokens(logprobs: Any) -> list[Token]:
-    """The tokens of `choices[].logprobs` in OpenAI's shape; [] for what is none, or broken."""
+    """Read the tokens of `choices[].logprobs` in OpenAI's form; [] if missing or broken."""
     try:
         return [_token(row) for row in logprobs["content"]]
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
@@ -49,10 +49,10 @@ def read_tokens(logprobs: Any) -> list[Token]:
 
 
 def find_label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str]]:
-    """Where a reply's JSON schema wants labels: their plain forms, by output field or key of a map.
+    """Find the labels in a reply's JSON schema: their plain forms, by output field or map key.
 
-    Labels are enums and whole numbers from 0 up, of at most MAX_GRADES values. Labels that
-    differ in case, white space, `_` and `-` only are ambiguous and left out.
+    Labels are enums and integers from 0 up, of at most MAX_GRADES values. Labels that
+    differ only in case, white space, `_` and `-` are ambiguous and left out.
     """
     parts: dict[LabelPath, Any] = {}
     for name, part in schema["properties"].items():
@@ -67,23 +67,23 @@ def weigh_labels(
     paths: Mapping[LabelPath, Mapping[str, str]],
     least: float = MIN_ON_LABELS,
 ) -> tuple[dict[str, Any], dict[str, Any], list[Token]]:
-    """Probabilities of the labels in a reply that was parsed.
+    """Compute the probabilities of the labels in a parsed reply.
 
-    The probability that fell on no label (`"unknown`, or alternatives that the endpoint did not
-    list) is taken out: each label's share of the rest is given.
+    Probability outside the labels (`"unknown`, or alternatives that the endpoint did not
+    list) is removed, and each label's share of the rest is returned.
 
     Args:
-        text: the reply. tokens: of `read_tokens`; thoughts before the reply may be among them.
-        paths: of `find_label_paths`.
-        least: probability that must be on labels. MIN_FORCED where a schema forced the label: a
-            server that reports its log-probabilities before the grammar's mask may leave most of
-            it on other words, which says nothing against the shares of the labels.
+        text: the reply. tokens: from `read_tokens`; they may include thoughts before the reply.
+        paths: from `find_label_paths`.
+        least: probability that labels need. Use MIN_FORCED if a schema forced the label: a
+            server that reports log-probabilities before the grammar's mask may put most of the
+            probability on other words, which does not affect the shares of the labels.
 
     Returns: three values.
         Output field -> {label: probability} with the sum 1; for a map, the same by key. A field
         or key is missing if the endpoint listed no alternatives, the tokens do not spell the reply,
-        the listed labels have less than `least`, or the upper bounds of the others exceed that.
-        In the same form, the probability outside the labels, if it is MIN_OUTSIDE or more.
+        the listed labels have less than `least`, or the upper bounds of the others exceed it.
+        In the same form, the probability outside the labels, if it is at least MIN_OUTSIDE.
         The tokens that are needed to compute the same values again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
@@ -119,7 +119,7 @@ def weigh_labels(
 
 
 def spell_tokens(text: str, chances: Mapping[LabelPath, Mapping[str, float]]) -> list[Token]:
-    """A reply as tokens that hold these probabilities, from which `weigh_labels` reads them again.
+    """Write a reply as tokens with these probabilities, which `weigh_labels` can read again.
 
     Args:
         text: JSON, with a label at each path. chances: by path, the probability of each label.
@@ -173,7 +173,7 @@ def _chances(
             return {}, {}, i
         if others:
             rest = max(0.0, 1 - math.fsum(others.values()))
-            # The sampled token may be less probable than the listed ones, so it gives no bound.
+            # The sampled token may be less probable than the listed ones, so it sets no bound.
             listed = [p for other, p in others.items() if other != token] or others.values()
             steps.append((chances, min(rest, *listed), alive))
         lead, alive, i = "", left, i + 1
@@ -193,9 +193,10 @@ def _share_alternatives(
     later_bounds: Mapping[str, float],
 ) -> tuple[Shares, Shares]:
     """Share one token's alternatives among the labels; `later` has the shares of later tokens.
-    An alternative that leaves the same labels open as the actual token goes to them by `later`,
-    any other that leaves several open by what they have got without it, evenly if that is nothing.
-    If no alternative begins a label, it gets the bound: an unlisted alternative may begin it.
+    An alternative that leaves the same labels open as the actual token is shared by `later`.
+    Any other that leaves several labels open is shared in proportion to their other shares,
+    evenly if those are 0. If no alternative begins a label, the label gets the bound: an
+    unlisted alternative may begin it.
     """
     shares, bounds = dict.fromkeys(could, 0.0), dict.fromkeys(could, 0.0)
     begun: set[str] = set()
@@ -223,13 +224,13 @@ def _fits(spelled: str, form: str) -> bool:
     """Whether a reply that goes on with `spelled` may hold the label, or holds it."""
     if len(spelled) <= len(form):
         return form.startswith(spelled)
-    # A string brings its closing quote; a number must not go on.
+    # A string ends with its closing quote; a number must end here.
     after = spelled[len(form)]
     return spelled.startswith(form) and (form[-1] == '"' or not (after.isalnum() or after == "."))
 
 
 def _values(text: str) -> Iterator[tuple[LabelPath, int]]:
-    """Each string, number or literal in the reply's JSON: where it belongs, where it starts."""
+    """Each string, number or literal in the reply's JSON: its path and its start."""
     path: list[Any] = []  # the key at each depth, None in a list
     for match in _PIECE.finditer(text, text.find("{")):
         piece = match[0]
@@ -239,12 +240,12 @@ def _values(text: str) -> Iterator[tuple[LabelPath, int]]:
             path.pop()
         elif match[2]:
             path[-1] = orjson.loads(match[1])
-        elif path:  # else the end of a code fence
+        elif path:  # otherwise the end of a code fence
             yield tuple(path), match.start()
 
 
 def _index(starts: Sequence[int], at: int) -> int:
-    """The first token that starts at this character, else the one that holds it."""
+    """The first token that starts at this character, or the token that holds it."""
     i = bisect_left(starts, at)
     return i if i < len(starts) and starts[i] == at else i - 1
 
@@ -264,7 +265,7 @@ def _token(row: Any) -> Token:
         name, p = _text_and_chance(other)
         others[name] = others.get(name, 0.0) + p
     if others:
-        others.setdefault(text, own)  # drawn from below the listed ones
+        others.setdefault(text, own)  # sampled from below the listed ones
     return text, {name: p for name, p in others.items() if p >= MIN_PROBABILITY}
 
 
@@ -272,7 +273,7 @@ def _text_and_chance(row: Any) -> tuple[str, float]:
     raw, logprob = row.get("bytes"), row["logprob"]
     text = bytes(raw) if isinstance(raw, list) and raw else row["token"].encode()
     if logprob is not None and logprob > MAX_LOGPROB:
-        raise ValueError("a logit, or something else that is no log-probability")
+        raise ValueError("not a log-probability (a logit, perhaps)")
     return _plain(text), 0.0 if logprob is None else math.exp(min(logprob, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""What a reply to a signature must be: its JSON schema, and a strict parser."""
+"""The form of a reply to a signature: its JSON schema, and a strict parser."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from ..errors import JudgeOutputError
 from .text import NoObjectError, Written, is_copy, read_object
 
 _UNIONS = (types.UnionType, typing.Union)
-MAX_CHARS, MAX_ITEMS = 2_000, 100  # of a text and of a list that nothing else bounds
+MAX_CHARS, MAX_ITEMS = 2_000, 100  # of a text and of a list without other bounds
 
-BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")  # words that say so in a schema
+BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")  # the words for bounds in a schema
 
 Shape = tuple[tuple[str, ...] | int, ...]  # see ReplyFormat.shape
 
 
 class KeyedBy:
-    """Marks an output map that has the keys of the input map `field`.
+    """Marks an output map with the same keys as the input map `field`.
 
     Use: `verdicts: Annotated[dict[str, Label], KeyedBy("nuggets")] = dspy.OutputField(...)`.
     """
@@ -53,10 +53,10 @@ def get_key_source(field: FieldInfo) -> str | None:
 
 
 class AtMost:
-    """Marks an output list that needs no more entries than the input `field` counts.
+    """Marks an output list that has at most as many entries as the input `field` counts.
 
-    That is the value of a number, the length of a list or map, and the words of a text, rounded up
-    to a power of two so that few schemas differ by it.
+    The count is the value of a number, the length of a list or map, or the words of a text, rounded
+    up to a power of two so that few schemas differ by it.
     Use: `updated: Annotated[list[str], AtMost("limit")] = dspy.OutputField(...)`.
     """
 
@@ -64,7 +64,7 @@ class AtMost:
         self.field = field
 
     def count(self, inputs: Mapping[str, Any]) -> int:
-        """The bound for these inputs, at least 1."""
+        """Compute the bound for these inputs, at least 1."""
         value = inputs[self.field]
         if isinstance(value, str):
             return 1 << len(value.split()).bit_length()
@@ -72,7 +72,7 @@ class AtMost:
 
 
 class Graded:
-    """Marks an output number, a grade, whose meanings are those of a label type.
+    """Marks an output number as a grade with the meanings of a label type.
 
     Use: `grade: Annotated[int, Ge(0), Le(3), Graded(RelevanceGrade)] = dspy.OutputField(...)`.
     """
@@ -82,7 +82,7 @@ class Graded:
 
 
 def get_meanings(field: FieldInfo) -> dict[str, str]:
-    """What each label of an output means, in the order of its schema; {} where no label says it."""
+    """The meaning of each label of an output, in the order of its schema; {} if there are none."""
     kind = next((mark.labels for mark in field.metadata if isinstance(mark, Graded)), None)
     if kind is None:
         kind = (
@@ -94,7 +94,7 @@ def get_meanings(field: FieldInfo) -> dict[str, str]:
 
 
 def read_grades(kind: type[Enum]) -> list[int]:
-    """The numbers that labels are, in order; [] for labels that are words.
+    """The grades of a label type whose labels are numbers, in order; [] for labels that are words.
 
     >>> from nuggetjudge.records.questions import AnswerGrade
     >>> from nuggetjudge.records.support import CitationSupport
@@ -135,18 +135,18 @@ class ReplyFormat:
         return tuple(self._outputs)
 
     def shape(self, inputs: Mapping[str, Any]) -> Shape:
-        """What of the inputs a schema depends on: keys of keyed maps, then bounds of lists."""
+        """The inputs that a schema depends on: keys of keyed maps, then bounds of lists."""
         if not (self._keyed or self._counted):
             return ()
         keys = [tuple(inputs[source]) for source in self._keyed.values()]
         return (*keys, *[mark.count(inputs) for mark in self._counted.values()])
 
     def schema(self, shape: Shape = (), *, bounded: bool = True) -> dict[str, Any]:
-        """JSON schema of the reply, closed and with every property required (strict mode).
+        """JSON schema of the reply: no other properties, all of them required (strict mode).
 
         Args:
-            shape: see `shape`. bounded: whether it says how long texts and lists may be; not every
-                endpoint knows the words for that.
+            shape: see `shape`. bounded: whether it limits the length of texts and lists; some
+                endpoints do not support such limits.
         """
         given: dict[str, Any] = dict(zip([*self._keyed, *self._counted], shape, strict=False))
         properties = {
@@ -162,21 +162,21 @@ class ReplyFormat:
         return schema if bounded else drop_bounds(schema)
 
     def field_schemas(self) -> list[str]:
-        """The schema of each output field, whatever keys are asked about; without meanings."""
+        """The schema of each output field, without keys and meanings."""
         return [*self._field_schemas]
 
     @cached_property
-    def _field_schemas(self) -> list[str]:  # wanted with each question
+    def _field_schemas(self) -> list[str]:  # needed for each question
         return [str(_field_schema(field)) for field in self._outputs.values()]
 
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
         """Read a complete reply into the output fields; nothing is padded, cut or repaired.
 
-        Accepts one JSON object (see `read_object`: thoughts, prose and fences may stand around it),
-        and labels that differ from the wanted ones in case, spaces, hyphens, quotation marks and a
-        full stop only. With `inputs`, maps must have exactly the asked keys, and the object must
-        not stand in one of their texts: it would be the judged text's own as well as the model's.
-        The reasons and quotes beside its labels do not make it another.
+        Accepts one JSON object (see `read_object`: thoughts, prose and fences may surround it),
+        and labels that differ from the expected ones only in case, spaces, hyphens, quotation marks
+        and a full stop. With `inputs`, maps must have exactly the requested keys, and the object
+        must not occur in one of their texts, because then the judged text may have dictated it.
+        Reasons and quotes beside its labels do not count as a difference.
 
         Raises: JudgeOutputError with reason incomplete (a field or key is missing) or
             unparseable (everything else).
@@ -190,7 +190,7 @@ class ReplyFormat:
                     raise JudgeOutputError(Reason.INCOMPLETE, what, text, complaint=what)
             extra = next(name for name in row if name not in self._outputs)
             what = "it had a field that was not asked for"
-            detail = f"field {extra!r} was not asked"
+            detail = f"field {extra!r} was not requested"
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what)
         if inputs is not None:
             self.check(row, inputs, text, written)
@@ -200,13 +200,13 @@ class ReplyFormat:
             first = error.errors(include_url=False)[0]
             path = [str(part) for part in first["loc"]]
             detail = f"{'.'.join(path)}: {first['msg']}, got {str(first['input'])[:80]!r}"
-            if first["type"] == "extra_forbidden":  # its name is the reply's
+            if first["type"] == "extra_forbidden":  # the reply invented its name
                 path = path[:-1]
             what = f"{'.'.join(path)}: {_without_tag(first)}"
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what) from None
 
     def object_in(self, text: str) -> str:
-        """The part of a reply that `parse` reads: its JSON object, as it is written there."""
+        """The JSON object of a reply, exactly as written, which `parse` reads."""
         return self._read_written(text).body
 
     @staticmethod
@@ -224,8 +224,8 @@ class ReplyFormat:
         text: str,
         written: Written | None = None,
     ) -> None:
-        """Raise JudgeOutputError unless each keyed map has exactly the keys that were asked, and
-        no text of the inputs holds the same.
+        """Raise JudgeOutputError unless each keyed map has exactly the requested keys, and no text
+        of the inputs holds the same object.
 
         Args:
             row: the output fields. text: the reply. written: its object; None: only `row` is known.
@@ -236,8 +236,8 @@ class ReplyFormat:
             body = orjson.dumps(dict(row), default=str).decode()
             written = Written(body, orjson.loads(body), is_alone=False)
         if is_copy(written, inputs.values(), self._deciding):
-            detail = "the reply stands word for word in the judged text"
-            # Asked again, a model that meant it could only give another label.
+            detail = "the judged text contains the reply word for word"
+            # Asked again, a model that meant its reply could only give another label.
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
 
     @staticmethod
@@ -252,18 +252,18 @@ class ReplyFormat:
             detail = f"{name}: {n_got}, {lost[0]!r} is missing"
             raise JudgeOutputError(Reason.INCOMPLETE, detail, text, complaint=detail)
         extra = [key for key in got if key not in wanted]
-        detail = f"{name}: {extra[0]!r} was not asked"
+        detail = f"{name}: {extra[0]!r} was not requested"
         what = f"{name} had a key that was not asked for"
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what)
 
 
 def _strict(kind: Any) -> Any:
-    """The type with its numbers strict: "2", 2.0 and true are not the grade 2 or 1.
+    """The type with strict numbers: "2", 2.0 and true are not the grade 2 or 1.
 
-    A TypedDict stands for an object with exactly its keys; several that begin with a literal each
-    are distinguished by it.
+    A TypedDict means an object with exactly its keys; a literal at the start distinguishes
+    several of them.
     """
-    kind, _ = unwrap(kind)  # a text that is longer than it should be is read all the same
+    kind, _ = unwrap(kind)  # a text beyond its length limit is still read
     if kind in (int, float, bool):
         return Annotated[kind, Strict()]
     if is_typeddict(kind):
@@ -282,7 +282,7 @@ def _strict(kind: Any) -> Any:
 
 
 def _find_tag(kinds: tuple[Any, ...]) -> str | None:
-    """The key whose literal distinguishes these objects; None: they are not of this kind."""
+    """The key whose literal distinguishes these objects; None if they have no such key."""
     if not all(map(is_typeddict, kinds)):
         return None
     first = [next(iter(get_type_hints(kind).items())) for kind in kinds]
@@ -291,14 +291,14 @@ def _find_tag(kinds: tuple[Any, ...]) -> str | None:
 
 
 def _without_tag(error: Any) -> str:
-    """What was wrong, without the reply's own words that pydantic repeats of a wrong literal."""
+    """The fault, without the reply's own words, which pydantic repeats for a wrong literal."""
     if error["type"] == "union_tag_invalid":
         return f"wanted one of {error['ctx']['expected_tags']}"
     return str(error["msg"])
 
 
 def _is_free_text(kind: Any) -> bool:
-    """Whether a field holds texts alone: why, and not which label."""
+    """Whether a field holds texts only, such as reasons, and no labels."""
     kind, _ = unwrap(kind)
     if (origin := get_origin(kind)) in (list, dict):
         return _is_free_text(get_args(kind)[-1])
@@ -307,14 +307,14 @@ def _is_free_text(kind: Any) -> bool:
     return kind in (str, type(None))
 
 
-@lru_cache(maxsize=256)  # of judges that are opened time and again
+@lru_cache(maxsize=256)  # judges are opened repeatedly
 def _make_reader(signature: type[dspy.Signature]) -> TypeAdapter[dict[str, Any]]:
     fields = {name: _annotate_type(field) for name, field in signature.output_fields.items()}
     return TypeAdapter(TypedDict(signature.__name__, fields))  # type: ignore[operator]
 
 
 def _annotate_type(field: FieldInfo) -> Any:
-    """The field's type with its bounds, and with the checks that a judge makes of a reply."""
+    """The field's type with its bounds and the judge's checks of a reply."""
     kind: Any = _strict(field.annotation)
     for mark in field.metadata:
         if not (hasattr(mark, "ge") or hasattr(mark, "le") or isinstance(mark, AfterValidator)):
@@ -324,7 +324,7 @@ def _annotate_type(field: FieldInfo) -> Any:
 
 
 def unwrap(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A type and the marks on it, as `Annotated` has them."""
+    """A type and its marks, from `Annotated`."""
     if get_origin(kind) is Annotated:
         bare, *marks = get_args(kind)
         return bare, tuple(marks)
@@ -332,7 +332,7 @@ def unwrap(kind: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def read_length_bounds(marks: Iterable[Any]) -> tuple[int, int | None]:
-    """The least and the greatest length among the marks on a text or a list."""
+    """The smallest and the largest length among the marks on a text or a list."""
     low, high = 0, None
     for mark in marks:
         low, high = getattr(mark, "min_length", low), getattr(mark, "max_length", high)
@@ -340,13 +340,13 @@ def read_length_bounds(marks: Iterable[Any]) -> tuple[int, int | None]:
 
 
 def drop_bounds(schema: Any) -> Any:
-    """A JSON schema that leaves the length of texts and lists open."""
+    """A JSON schema without limits on the length of texts and lists."""
     if isinstance(schema, list):
         return [drop_bounds(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     parts = schema.items()
-    is_field = isinstance(schema.get("type"), str)  # in `properties` the names are a judge's
+    is_field = isinstance(schema.get("type"), str)  # in `properties` the judge chooses the names
     return {k: drop_bounds(v) for k, v in parts if not (is_field and k in BOUNDS)}
 
 
@@ -393,7 +393,7 @@ def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
 
 
 def _describe_field(field: FieldInfo, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a field, with what its labels mean."""
+    """The schema of a field, with the meanings of its labels."""
     meanings = "; ".join(f"{label}: {text}" for label, text in get_meanings(field).items())
     return {"description": meanings, **schema} if meanings else schema
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-# How models write that they think; the first may be missing where a chat template has written it.
+# Tags of thoughts; the first may be missing if a chat template has written it.
 THINK = "<think>"
 _TAG = re.compile(r"<(/?)(?:think(?:ing)?|thoughts?|reasoning)>|\[(/?)THINK\]", re.IGNORECASE)
-# What begins like an object, well written or not; other braces are prose, as {x} or \frac{1}{2}.
+# The start of an object, valid or not; other braces are prose, such as {x} or \frac{1}{2}.
 _START = re.compile(r"\{\s*(?:[\"'“‘`}]|\w+\s*:)")
 _FENCE = "```"
 _QUOTES, _OPEN, _CLOSE = "\"'“”‘’«»„", "([{\\", ")]}"
@@ -22,7 +22,7 @@ _DECORATION = " \t`*_"
 
 
 class NoObjectError(ValueError):
-    """Why there is no such object; the first argument may quote the reply, `complaint` does not."""
+    """Why the reply has no single object; the first argument may quote it, `complaint` does not."""
 
     def __init__(self, detail: str, complaint: str) -> None:
         super().__init__(detail)
@@ -30,7 +30,7 @@ class NoObjectError(ValueError):
 
 
 class Written(NamedTuple):
-    """The JSON object of a reply as it is written there; `is_alone`: but for a fence around it."""
+    """The JSON object of a reply as written; `is_alone`: with nothing but a fence around it."""
 
     body: str
     row: dict[str, Any]
@@ -44,12 +44,12 @@ class _Object(NamedTuple):
 
 
 def read_object(text: str) -> Written:
-    """The one JSON object of a reply: alone, in a code fence, after thoughts, or amid prose.
+    """Find the one JSON object of a reply: alone, in a code fence, after thoughts, or amid prose.
 
-    Amid prose it must be a thing of its own: at the start of a line or after a colon, say, and
-    not in quotation marks, brackets or the middle of a sentence. It may stand there twice, as it
-    is; two that differ, or one that is broken, leave none. What the model thought is not read,
-    and an object in its thoughts is none.
+    Amid prose it must be separate: for example at the start of a line or after a colon, and
+    not in quotation marks, brackets or the middle of a sentence. It may occur twice if both are
+    equal; two different objects, or a broken one, count as none. Thoughts are not read, so
+    an object in them does not count.
 
     Raises: NoObjectError.
     """
@@ -58,7 +58,7 @@ def read_object(text: str) -> Written:
         try:
             row = orjson.loads(body)
         except (ValueError, RecursionError):
-            pass  # perhaps there is more than the object
+            pass  # there may be more than the object
         else:
             _check_keys(body, row)
             return Written(body, row, is_alone=True)
@@ -66,7 +66,7 @@ def read_object(text: str) -> Written:
 
 
 def drop_thoughts(text: str) -> str:
-    """What follows the last thought of a reply."""
+    """Return the text after the last thought of a reply."""
     ends = [tag.end() for tag in _TAG.finditer(text) if _closes(tag)]
     text = text[ends[-1] :] if ends else text
     opening = _TAG.search(text)
@@ -78,7 +78,7 @@ def _amid(text: str) -> Written:
         raise NoObjectError("the reply is empty", "it was empty")
     tags = list(_TAG.finditer(text))
     ends = [tag.end() for tag in tags if _closes(tag)]
-    # What was thought may quote an end of thoughts: after the first one nothing is passed over.
+    # Thoughts may quote an end of thoughts: after the first one nothing is skipped.
     begin, free = (ends[0], ends[-1]) if ends else (0, 0)
     is_thinking = [tag.start() for tag in tags if not _closes(tag) and tag.start() >= free]
     stop = is_thinking[0] if is_thinking else len(text)
@@ -86,15 +86,15 @@ def _amid(text: str) -> Written:
     spoken = [each for each in objects if free <= each.start < stop]
     if not spoken:
         if tags:
-            detail = "there is nothing after what the model thought"
+            detail = "there is nothing after the model's thoughts"
             raise NoObjectError(detail, "it ended with your reasoning and had no answer")
         raise NoObjectError("wanted one JSON object, got other text", "it contained no JSON object")
     if len({orjson.dumps(each.row, option=orjson.OPT_SORT_KEYS) for each in objects}) > 1:
-        detail = f"{len(objects)} JSON objects that differ"
+        detail = f"{len(objects)} different JSON objects"
         raise NoObjectError(detail, "it contained several different JSON objects")
     for each in objects:
         if not _stands_free(text, each):
-            detail = "the JSON object is part of a sentence, of a quotation or of something larger"
+            detail = "the JSON object is part of a sentence, a quotation or a larger text"
             raise NoObjectError(
                 detail, "its JSON object was part of a sentence or of a larger text"
             )
@@ -103,7 +103,7 @@ def _amid(text: str) -> Written:
 
 
 def _objects(text: str, begin: int) -> Iterator[_Object]:
-    """Outermost objects in turn. Raises: NoObjectError at the first that is broken."""
+    """Outermost objects in turn. Raises: NoObjectError at the first broken one."""
     while (start := _START.search(text, begin)) is not None:
         row, begin = _decode_object(text, start.start())
         yield _Object(start.start(), begin, row)
@@ -119,7 +119,7 @@ def _decode_object(text: str, start: int) -> tuple[dict[str, Any], int]:
 
 def _check_keys(body: str, row: dict[str, Any]) -> None:
     try:
-        if body.count(":") != _n_keys(row):  # a colon within a string, or a key given twice
+        if body.count(":") != _n_keys(row):  # a colon within a string, or a repeated key
             _DECODER.decode(body)
     except (ValueError, RecursionError) as error:
         raise _broken(error) from None
@@ -180,7 +180,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
 
 _ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _OBJECT = re.compile(r"\{\s*[\"']")
-# Neither how a reply is quoted nor what labels may differ in makes it another one.
+# Quotation of a reply, and allowed differences of labels, do not make another reply.
 _QUOTES = "\"'`“”„‘’«»"
 _DROPPED = str.maketrans("", "", _QUOTES + "\\_-.\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _AS_JSON = str.maketrans(dict.fromkeys("'“”„‘’", '"'))
@@ -190,15 +190,15 @@ _LENIENT = json.JSONDecoder(strict=False)
 def is_copy(written: Written, values: Iterable[Any], deciding: Set[str] | None = None) -> bool:
     """Whether one of a question's texts holds the object of a reply.
 
-    In other white space, quotation marks, case or escapes, or with its keys in another order, it
-    is the same; without its braces too, where the reply holds more than the object.
+    White space, quotation marks, case, escapes and the order of keys do not matter, nor do the
+    braces if the reply holds more than the object.
 
     Args:
         deciding: the fields of the reply that decide, such as its labels: an object of its fields
-            that says the same in these is a copy, whatever it says in the others. None: all.
+            with the same values in them is a copy, whatever its other fields say. None: all.
     """
     texts = _texts(values)
-    if not _may_hold("\n".join(texts), written.is_alone):  # as good as always
+    if not _may_hold("\n".join(texts), written.is_alone):  # almost always
         return False
     plain, comparable = _plain(written.body), _comparable(written.row)
     keys = comparable.keys() if deciding is None else {*map(_plain, deciding)}
@@ -208,22 +208,22 @@ def is_copy(written: Written, values: Iterable[Any], deciding: Set[str] | None =
 
 
 def holds(words: str, values: Iterable[Any]) -> bool:
-    """Whether one of a question's texts holds these words, however they are written there."""
+    """Whether one of a question's texts holds these words, however they are written."""
     plain = _plain(words)
     return any(plain in _plain(text) for text in _texts(values))
 
 
 def _may_hold(text: str, is_alone: bool) -> bool:
-    # One character is found much faster than two.
+    # Finding one character is much faster than finding two.
     if "{" in text or "｛" in text or ("\\" in text and "\\u" in text):
         return True
     return ("&" in text and "&#" in text) or (not is_alone and (":" in text or "：" in text))
 
 
 def _holds(text: str, written: Written, comparable: Mapping[str, Any], keys: Set[str]) -> bool:
-    """Whether an object of the text says the same in what is asked, and has no other fields."""
+    """Whether an object of the text has the same compared values and no other fields."""
     wanted = {key: comparable[key] for key in comparable if key in keys}
-    longest = 12 * len(written.body) + 200  # escapes take six characters, white space is gone
+    longest = 12 * len(written.body) + 200  # escapes take six characters, white space is removed
     for read in (_unescape(text).translate(_AS_JSON), text):
         dense = "".join(read.split())
         for start in _OBJECT.finditer(dense):
@@ -241,7 +241,7 @@ def _holds(text: str, written: Written, comparable: Mapping[str, Any], keys: Set
 
 
 def _comparable(value: Any) -> Any:
-    """A value as it is compared: keys and texts in plain form."""
+    """A value in its form for comparison: keys and texts in plain form."""
     if isinstance(value, dict):
         return {_plain(key): _comparable(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -255,7 +255,7 @@ def _plain(text: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    """The text with what HTML and JSON escape written out."""
+    """The text with HTML and JSON escapes decoded."""
     if "&" in text:
         text = html.unescape(text)
     if "\\" in text:
@@ -277,11 +277,11 @@ def _texts(values: Iterable[Any]) -> list[str]:
 
 LOOKED_AT = 2_000  # characters of the end of a reply
 LONGEST_LOOP = 400
-MIN_REPEATED, MIN_TIMES = 60, 3  # characters in all, and how often
+MIN_REPEATED, MIN_TIMES = 60, 3  # characters in total, and repetitions
 
 
 def find_loop(text: str) -> str:
-    """What a reply repeats at its end, each time the same; "": nothing.
+    """Find the text that a reply repeats at its end; "" if there is none.
 
     >>> find_loop('{"nuggets": ["Bees dance.", ' + '"Bees eat.", ' * 9 + '"Be')
     'Bees eat.'

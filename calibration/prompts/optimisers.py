@@ -45,28 +45,28 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 METHODS = tuple(OPTIONS)
 _N_EXAMPLES = {"k", "max_bootstrapped_demos", "max_labeled_demos", "max_demos"}
-LIST_EXAMPLES = 2  # of those, where each is a whole list with all that it was made from
+LIST_EXAMPLES = 2  # examples if each is a whole list with all its inputs
 _MAY_BE_ZERO = ("max_demos", "max_labeled_demos")
-NO_PROMPT = "changes a prompt, which only a language model has"
+NO_PROMPT = "changes a prompt, so it needs a language model"
 SIMBA_BATCH = 32  # calls, as in DSPy
-GEPA_ROUNDS = 5  # times all of train and dev
+GEPA_ROUNDS = 5  # passes over train and dev
 
 
 @dataclass(frozen=True)
 class Optimised:
-    """What an optimiser found.
+    """The result of an optimiser.
 
     Attributes:
-        prompts: by predictor; the judge's own prompt where nothing did better on dev.
+        prompts: by predictor; the judge's own prompt if none was better on dev.
         dev_gain_before, dev_gain_after: mean gain on dev in [0, 1] of the judge's own prompt and
-            of the one kept; None where the budget did not suffice for all of dev.
-        gain_by_chance, gain_if_perfect: what answers that do not look at the item would have on
-            dev (None: not known, as of lists), and answers that are all right.
+            of the chosen one; None if the budget did not suffice for all of dev.
+        gain_by_chance, gain_if_perfect: gain on dev of answers that ignore the item (None:
+            unknown, as for lists), and of perfect answers.
         n_dev: items, or lists, of dev.
-        n_candidates: prompts that were scored on all of dev, the judge's own among them.
-        stopped_by: "budget", or "" when the method came to its end.
+        n_candidates: prompts that were scored on all of dev, including the judge's own.
+        stopped_by: "budget", or "" if the method came to its end.
         calls: requests that were sent.
-        n_failed_before, n_failed_after: of dev without a judgement under either prompt.
+        n_failed_before, n_failed_after: items of dev without a judgement under either prompt.
     """
 
     prompts: dict[str, FittedPrompt]
@@ -82,7 +82,7 @@ class Optimised:
     n_failed_after: int = 0
 
     def check_tried(self, n_reserved: int) -> None:
-        """Raise JudgeError (budget) if no prompt but the judge's own was scored on all of dev."""
+        """Raise JudgeError (budget) if only the judge's own prompt was scored on all of dev."""
         if self.stopped_by and self.n_candidates < 2:
             from ...backends.errors import JudgeError
 
@@ -103,12 +103,12 @@ def optimise(
     threads: int = 8,
     keep_calls: int = 0,
 ) -> Optimised:
-    """Look for instructions and worked examples with which a judge agrees better with people.
+    """Search for instructions and worked examples with which a judge agrees better with people.
 
     Every request goes through the gateway of the judge's backend (proposals through that of
-    `prompt_model`), with its cache, budget and retries: the same again repeats no finished call,
-    and takes the same steps if `seed`, data and options are the same. The prompt that is kept is
-    the best of those whose replies on all of dev arrived.
+    `prompt_model`), with its cache, budget and retries. A repeated search repeats no finished call,
+    and takes the same steps if `seed`, data and options are the same. The chosen prompt is
+    the best of those with replies on all of dev.
 
     Args:
         train, dev: labelled items, of different topics. Candidates are made from train and
@@ -116,12 +116,12 @@ def optimise(
         method: one of METHODS. options: see OPTIONS.
         prompt_model: proposes instructions; None: the judge's own model, with no limit on the
             reply's length.
-        log: JSONL of candidates as they are scored on dev; written anew with the first.
-        threads: calls under way at once; changes no result.
-        keep_calls: requests of the judge's budget that are left over, to test what was found.
+        log: JSONL of candidates as they are scored on dev; created anew with the first.
+        threads: parallel calls; the number does not change results.
+        keep_calls: requests of the judge's budget to reserve for the test of the result.
 
-    Raises: ValueError for what does not fit together; ModuleNotFoundError with what to install;
-        JudgeError when proposals cannot be read, or the endpoint is lost; EndpointUnusable.
+    Raises: ValueError for invalid combinations; ModuleNotFoundError with the package to install;
+        JudgeError if proposals cannot be read, or the endpoint is lost; EndpointUnusable.
     """
     get_gateway(judge, method)
     from .tasks import ItemMarks, make_kappa_gains, tasks
@@ -143,12 +143,12 @@ def optimise(
 
 @dataclass(frozen=True)
 class Search:
-    """What a prompt is looked for with: a judge, what it is asked about, what answers are worth.
+    """A search for a prompt: a judge, its tasks, and the scores of answers.
 
     Attributes:
         train, dev: calls of the judge, or lists that it makes.
         n_dev: items, or lists, of dev.
-        way: how one of them is asked about; None: by one call.
+        way: how to ask about one of them; None: in one call.
     """
 
     judge: Judge
@@ -169,7 +169,7 @@ class Search:
         threads: int,
         keep_calls: int,
     ) -> Optimised:
-        """Look for a better prompt. Args and errors: see `optimise`."""
+        """Search for a better prompt. Args and errors: see `optimise`."""
         from dspy.utils.exceptions import AdapterParseError, LMError
 
         from ...backends.errors import JudgeOutputError
@@ -181,7 +181,7 @@ class Search:
         backend = get_gateway(judge, method)
         proposer = get_gateway(judge, method, prompt_model) if prompt_model else backend
         learnt = list(self.train)
-        random.Random(seed).shuffle(learnt)  # some of DSPy's samplers take no seed
+        random.Random(seed).shuffle(learnt)  # some of DSPy's samplers have no seed
         settings = check_options(method, options, len(learnt), is_of_lists(judge))
         lm = Proposals(proposer, proposer.config.max_tokens if prompt_model else None).lm()
         budgets = {id(budget): budget for budget in (backend.budget, proposer.budget)}.values()
@@ -205,7 +205,7 @@ class Search:
                     raise stopped.__cause__ from None
                 stopped_by = "budget"
             except (AdapterParseError, LMError) as error:
-                what = f"--method {method} was given no usable proposal"
+                what = f"--method {method} got no usable proposal"
                 why = f"{what} ({str(error).split(chr(10))[0]})"
                 raise JudgeOutputError(Reason.UNPARSEABLE, why) from None
         scored = trials.rank_candidates()
@@ -226,7 +226,7 @@ class Search:
 
 
 def get_gateway(judge: Judge, method: str, backend: Backend | None = None) -> Gateway:
-    """The way to the model whose prompt a method is to change, or to another one's.
+    """The gateway to the model whose prompt a method changes, or to another model.
 
     Raises: ValueError for an unknown method, or a judge without a language model.
     """
@@ -243,7 +243,7 @@ def get_gateway(judge: Judge, method: str, backend: Backend | None = None) -> Ga
 
 
 def check_parts(train: Sequence[Any], dev: Sequence[Any], what: str, threads: int) -> None:
-    """Raise ValueError where there is nothing to train or choose on, or no thread to ask in."""
+    """Raise ValueError if there is nothing to train or choose on, or no thread."""
     if not train or not dev:
         n = f"{len(train)}, {len(dev)}"
         raise ValueError(f"wanted {what} to train on and to choose on, got {n}")
@@ -252,7 +252,7 @@ def check_parts(train: Sequence[Any], dev: Sequence[Any], what: str, threads: in
 
 
 def is_of_lists(judge: Judge) -> bool:
-    """Whether it makes lists, of which fewer worked examples are shown, as each is long."""
+    """Whether it makes lists, whose worked examples are long, so that fewer are shown."""
     from ...judges.makers.lists import ListMaker
 
     return isinstance(judge, ListMaker)
@@ -300,15 +300,15 @@ def _mipro(
             num_trials=num_trials,
             minibatch=minibatch_size < len(trials.dev),
             minibatch_size=min(minibatch_size, len(trials.dev)),
-            program_aware_proposer=False,  # there is one predictor; its code tells nothing
+            program_aware_proposer=False,  # a single predictor, whose code is not informative
         )
 
 
 @contextlib.contextmanager
 def _surviving_proposals() -> Iterator[None]:
-    """Let MIPROv2 keep the instructions as they are in place of a proposal that cannot be read.
+    """Let MIPROv2 keep the current instructions in place of an unreadable proposal.
 
-    Where none can be read, it ends with the error of the first.
+    If none can be read, it ends with the error of the first.
     """
     from dspy.teleprompt import mipro_optimizer_v2 as dspys
     from dspy.utils.exceptions import AdapterParseError, LMError
@@ -391,14 +391,14 @@ def get_options(method: str, *, lists: bool = False) -> dict[str, Any]:
 def check_options(
     method: str, chosen: Mapping[str, Any], n_train: int, lists: bool = False
 ) -> dict[str, Any]:
-    """All options of a method, after everything that can be wrong before a call is made."""
+    """All options of a method, after every check that is possible before a call."""
     for name, value in chosen.items():
         if name not in OPTIONS[method]:
             names = ", ".join(OPTIONS[method])
-            raise ValueError(f"--method {method} has no option {name!r}, it has {names}")
+            raise ValueError(f"--method {method} has no option {name!r}, only {names}")
         low = 0 if name in _MAY_BE_ZERO else 1
         if type(value) is not int or value < low:
-            raise ValueError(f"--method {method}: {name} is {value!r}, wanted {low} or more")
+            raise ValueError(f"--method {method}: {name} is {value!r}, wanted at least {low}")
     options = get_options(method, lists=lists) | dict(chosen)
     if method == "mipro" and find_spec("optuna") is None:
         raise ModuleNotFoundError(f"--method mipro needs optuna: {pip_install('optimise')}")
@@ -408,7 +408,7 @@ def check_options(
         options["bsize"] = options["bsize"] or min(SIMBA_BATCH, n_train)
         if n_train < options["bsize"]:
             what = f"--method simba wants {options['bsize']} calls to train on (bsize)"
-            raise ValueError(f"{what}, got {n_train}; give more labels or a smaller bsize")
+            raise ValueError(f"{what}, got {n_train}; add labels or lower bsize")
     return options
 
 
@@ -421,7 +421,7 @@ def _data(trials: Trials) -> dict[str, list[dspy.Example]]:
 
 
 def _after_scoring(trials: Trials, n_calls: int, strategy: Any) -> Any:
-    """SIMBA looks at train alone, so its best prompt is scored on dev before each new one."""
+    """SIMBA uses train only, so its best prompt is scored on dev before each new one."""
 
     def run(*args: Any, **settings: Any) -> Any:
         trials.score_promising(n_calls)

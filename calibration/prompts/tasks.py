@@ -1,4 +1,4 @@
-"""A judge as DSPy's optimisers take it: a program, its calls as tasks, and their scores."""
+"""A judge in the form for DSPy's optimisers: a program, its calls as tasks, and their scores."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...judges.base import Judge
 from ...judges.fitted import FittedPrompt
 from ...judges.items import ItemJudge, JudgedItem, calls
 
-RATIONALE = "reason_of_the_people"  # field of a DSPy example; shown to what proposes instructions
+RATIONALE = "reason_of_the_people"  # field of a DSPy example; proposers see it
 
 
 class Example(JudgedItem, Protocol):
-    """An item with the label that people gave it."""
+    """An item with its human label."""
 
     @property
     def label(self) -> str: ...
@@ -28,11 +28,12 @@ class Example(JudgedItem, Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """One call of the judge, or one list to be made.
+    """One call of the judge, or one list to make.
 
     Attributes:
-        inputs: by field of the predictor; of a windowed judge the listed ones as a numbered map.
-        example: inputs, right reply and any rationales, ready for JSON, as DSPy trains with.
+        inputs: by field of the predictor; for a windowed judge, the listed ones as a numbered map.
+        example: inputs, right reply and any rationales, ready for JSON, in DSPy's form for
+            training.
     """
 
     inputs: dict[str, Any]
@@ -41,13 +42,13 @@ class Task:
 
 @dataclass(frozen=True)
 class ItemTask(Task):
-    """One call about items; `labels` are the right ones by number, "" where there is one item."""
+    """One call about items; `labels`: the right ones by number, "" for a single item."""
 
     labels: dict[str, str]
 
 
 def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[ItemTask]:
-    """The calls that the judge makes for these items, with its own window, in their order.
+    """The calls that the judge makes for these items, with its own window, in order.
 
     Raises: ValueError for a label that the judge cannot give; it names the index.
     """
@@ -95,9 +96,9 @@ class Student(dspy.Module):  # type: ignore[misc]
 
 
 def get_predictor(judge: Judge) -> str:
-    """The question of a judge whose prompt is looked for.
+    """The question of a judge whose prompt is optimised.
 
-    Raises: ValueError for a judge that asks several, or none.
+    Raises: ValueError for a judge with several questions, or none.
     """
     if name := getattr(judge, "predictor", ""):
         return str(name)
@@ -107,14 +108,14 @@ def get_predictor(judge: Judge) -> str:
 
 
 def get_prompt(predict: dspy.Predict) -> FittedPrompt:
-    """What an optimiser made of a predictor, as data: of its demos only the fields asked about."""
+    """The result of an optimiser for a predictor, as data, with only the fields of its question."""
     names = predict.signature.fields
     demos = [{name: demo[name] for name in names if name in demo} for demo in predict.demos]
     return FittedPrompt(instructions=predict.signature.instructions, demos=tuple(demos))
 
 
 def _reply(judge: ItemJudge, labels: Mapping[str, str]) -> Any:
-    """Labels as the reply's JSON holds them: a grade as a number, a window's as a map."""
+    """Labels in the form of the reply's JSON: a grade as a number, a window's labels as a map."""
     field = judge.question(judge.predictor).signature.output_fields[judge.output]
     is_map = get_key_source(field) is not None
     kind: TypeAdapter[Any] = TypeAdapter(
@@ -132,11 +133,11 @@ class Gains:
     """The gain of each label for each true label.
 
     Attributes:
-        table: true label -> given label -> gain in [0, 1]; the right label has the highest of
+        table: true label -> given label -> gain in [0, 1]; the right label has the highest gain of
             its row.
-        chance: mean gain of answers that do not depend on the item, whatever they are: all the
-            same label, the commonest one, or labels drawn at random.
-        perfect: mean gain of answers that are all right.
+        chance: mean gain of answers that do not depend on the item: all the same label, the
+            commonest one, or labels drawn at random.
+        perfect: mean gain of perfect answers.
     """
 
     table: Mapping[str, Mapping[str, float]]
@@ -144,14 +145,14 @@ class Gains:
     perfect: float
 
     def of(self, label: str | None, truth: str) -> float:
-        """The gain of one item; None, no judgement, has the worst there is, 0."""
+        """The gain of one item; None (no judgement) has the worst gain, 0."""
         return self.table[truth].get(label, 0.0) if label is not None else 0.0
 
 
 def make_kappa_gains(
     labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool = True
 ) -> Gains:
-    """Gains whose mean over items is Cohen's kappa but for scale and origin.
+    """Make gains whose mean over items is Cohen's kappa, up to scale and origin.
 
     Two labels disagree by the distance of their positions on the scale, from 0 to 1 (linear
     weights); without an order by 1 if they differ. The part of an item with true label t and
@@ -159,17 +160,17 @@ def make_kappa_gains(
 
         r(g) - d(t, g),   r(g) = sum_i p_i d(i, g),   p_i = share of label i among `labels`
 
-    which has mean 0 for any constant answer, since r(g) is what g disagrees by on average, and is
-    highest at g = t, since d is a metric (with quadratic weights, which are none, it is not). Over
-    the items of `labels`, kappa = mean part / mean r(g). Parts are moved and stretched to [0, 1].
+    which has mean 0 for any constant answer, because r(g) is the mean disagreement of g, and is
+    highest at g = t, because d is a metric (quadratic weights are not). Over
+    the items of `labels`, kappa = mean part / mean r(g). Parts are rescaled to [0, 1].
 
     Args:
-        labels: n true labels of the items that candidates are chosen on.
-        scale: the labels there are, worst to best.
+        labels: n true labels of the items on which candidates are chosen.
+        scale: the possible labels, worst to best.
 
-    Raises: ValueError for a label outside the scale (names the index) or labels that are all one.
-    Source: J. Cohen, "Weighted kappa" (Psychological Bulletin 70, 1968), observed less expected
-        disagreement, taken apart by item.
+    Raises: ValueError for a label outside the scale (with its index) or labels that are all equal.
+    Source: J. Cohen, "Weighted kappa" (Psychological Bulletin 70, 1968), observed minus expected
+        disagreement, split by item.
 
     >>> make_kappa_gains(["no", "no", "no", "yes"], ["no", "yes"]).table["yes"]
     {'no': 0.0, 'yes': 1.0}
@@ -199,9 +200,9 @@ class Marks(Protocol):
     """DSPy's metrics for a judge.
 
     Attributes:
-        solved: gain from which nothing about an example is wrong.
-        by_chance, if_perfect: mean gain on dev of answers that do not look at the example (None:
-            not known), and of answers that are all right.
+        solved: gain from which an example has no error.
+        by_chance, if_perfect: mean gain on dev of answers that ignore the example (None: unknown),
+            and of perfect answers.
     """
 
     solved: float
@@ -209,17 +210,17 @@ class Marks(Protocol):
     if_perfect: float
 
     def gains(self, task: Task, prediction: dspy.Prediction) -> Sequence[float | None]:
-        """One gain in [0, 1] for each thing that is judged; None: no judgement, worth 0."""
+        """One gain in [0, 1] for each judged item; None: no judgement, which counts 0."""
         ...
 
     def start(self, gain: float | None) -> None:
-        """Take in the mean gain of the judge's own prompt on dev, if that is known."""
+        """Receive the mean gain of the judge's own prompt on dev, if known."""
         ...
 
     def metric(
         self, example: dspy.Example, prediction: dspy.Prediction, trace: Any = None
     ) -> float:
-        """What DSPy maximises; with a trace, whether this may become a worked example."""
+        """The value that DSPy maximises; with a trace, whether this may become a worked example."""
         ...
 
     def metric_with_feedback(
@@ -230,13 +231,13 @@ class Marks(Protocol):
         name: str | None = None,
         name_trace: Any = None,
     ) -> dspy.Prediction:
-        """The same with words, for optimisers that reflect; GEPA names the predictor."""
+        """The same with feedback, for optimisers that reflect; GEPA names the predictor."""
         return dspy.Prediction(
             score=self.metric(example, prediction), feedback=self.feedback(example, prediction)
         )
 
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
-        """What was right and wrong in one call, in words."""
+        """The right and wrong parts of one call, in words."""
         ...
 
 
@@ -250,7 +251,7 @@ class ItemMarks(Marks):
         self._output, self._listed = judge.output, judge.listed
 
     def gains(self, task: Task, prediction: dspy.Prediction) -> Sequence[float | None]:
-        """See Marks: one for each item of the call."""
+        """See Marks: one gain for each item of the call."""
         assert isinstance(task, ItemTask)
         labels = self.labels(prediction)
         return [
@@ -259,14 +260,14 @@ class ItemMarks(Marks):
         ]
 
     def start(self, gain: float | None) -> None:
-        """See Marks: right labels are right, whatever the judge's own prompt gave."""
+        """See Marks: it changes nothing, because right labels are always right."""
 
     def right(self, example: dspy.Example) -> dict[str, str]:
-        """The labels of the people."""
+        """The human labels."""
         return number_labels(example[self._output])
 
     def labels(self, prediction: dspy.Prediction | None) -> dict[str, str]:
-        """Those of a prediction; empty if it failed."""
+        """The labels of a prediction; empty if it failed."""
         if prediction is None or self._output not in prediction:
             return {}
         return number_labels(prediction[self._output])
@@ -283,9 +284,9 @@ class ItemMarks(Marks):
         return self.gain(right, labels) if trace is None else float(labels == right)
 
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
-        """See Marks; and why people labelled it so."""
+        """See Marks; with people's reasons for the labels."""
         if "failure" in prediction:
-            return f"The reply was no judgement ({prediction.failure})."
+            return f"The reply was not a valid judgement ({prediction.failure})."
         labels, reasons = self.labels(prediction), number_labels(example.get(RATIONALE, {}))
         lines = []
         for n, right in self.right(example).items():

@@ -18,10 +18,10 @@ from ..verdicts import Verdict
 from .confidence import CascadeFile, Chance, ConfidenceKind, Scale, Seen, compute_confidence
 from .jury import Jury, Several
 
-VERSION = "1"  # raised when what is kept or asked again changes
+VERSION = "1"  # raised when the choice of kept labels changes
 PEOPLE = "people"
 
-FIT = "use a state of judge cascade fit, which works with any judge"
+FIT = "use a state from judge cascade fit, which works with any judge"
 
 
 class Cascade(Several):
@@ -29,19 +29,19 @@ class Cascade(Several):
 
     Args:
         stages: two or more judges of the same name, scale and window, the cheapest first; they may
-            be juries. The last may be `"people"`: an item that reaches them is
+            be juries. The last may be `"people"`: an item that reaches this stage is
             Unjudged(abstained).
-        state: a cascade file of `judge cascade fit`, which has the confidence of each label of the
-            first stage, and from which confidence on it is kept.
+        state: a cascade file from `judge cascade fit`: how to compute the confidence of each label
+            of the first stage, and the lowest confidence that is kept.
         threshold: instead of a file: keep a label of the first stage from this confidence on.
-        confidence: for `threshold`: `agreement` of a jury's votes, or `margin` of probabilities.
+        confidence: with `threshold`: `agreement` of a jury's votes, or `margin` of probabilities.
 
-    The first stage's confident labels are kept. Its other items, and those on which a stage fails,
+    The first stage's confident labels are kept. Its other items, and items on which a stage fails,
     go to the next stage, whose labels are all kept. The result for an item depends on that item
     only. If the last stage fails, the item is Unjudged, whatever earlier stages said. Verdicts of
     later stages name the stage (`method`) and the label that they replaced (`superseded`).
 
-    Raises: ValueError for stages that do not judge the same, or a state of another cascade.
+    Raises: ValueError for stages of different kinds, or a state of another cascade.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class Cascade(Several):
         judges = [stage for stage in stages if isinstance(stage, ItemJudge)]
         self.to_people = stages[-1] == PEOPLE if stages else False
         if len(judges) + self.to_people != len(stages) or len(stages) < 2 or not judges:
-            raise ValueError(f"wanted judges, 2 or more, or one and {PEOPLE!r} as the last")
+            raise ValueError(f"wanted 2 or more judges, or one judge and {PEOPLE!r} at the end")
         first = judges[0]
         self._take_shared({f"stage {n}": judge for n, judge in enumerate(judges, 1)})
         self.version = f"{first.version}+cascade{VERSION}"
         self.stages = judges
         self.state = state
         if (state is None) is (threshold is None):
-            raise ValueError("wanted a state or a threshold, and not both")
-        self.keeps = True  # False: every stage is asked about each item, as in a dry run
+            raise ValueError("wanted either a state or a threshold")
+        self.keeps = True  # False: every stage judges each item, for a dry run
         self.confidence: ConfidenceKind = confidence if state is None else state.confidence
         self.threshold = float(threshold if state is None else state.threshold)  # type: ignore[arg-type]
         self.labels = Scale(self.scale, self.is_ordered) if state is None else state.labels
@@ -78,39 +78,39 @@ class Cascade(Several):
         members = tuple(first.members) if isinstance(first, Jury) else ()
         if state is None:
             if self.confidence == "calibrated":
-                raise ValueError("confidence calibrated: wanted a state of judge cascade fit")
+                raise ValueError("confidence calibrated: wanted a state from judge cascade fit")
             if self.confidence == "agreement" and not members:
                 what = "confidence agreement: the first stage is one judge, without votes"
                 raise ValueError(f"{what}; make it a jury, or {FIT}")
             if self.confidence == "margin" and not first.has_logprobs:
                 what = "confidence margin: the first stage gives no label probabilities"
-                with_them = "set logprobs for a model whose endpoint has them (lexical has none)"
+                with_them = "set logprobs if the model's endpoint supports them (lexical does not)"
                 raise ValueError(f"{what}; {with_them}, or {FIT}")
             return
         if state.judge != self.name or state.scale != self.scale:
             got = f"{state.judge} with {', '.join(state.scale)}"
-            raise ValueError(f"the state is of {got}; wanted {self.name}, {', '.join(self.scale)}")
+            raise ValueError(f"the state has {got}, wanted {self.name}, {', '.join(self.scale)}")
         if sorted(state.members) != sorted(members):
             got, wanted = (", ".join(each) or "one judge" for each in (state.members, members))
-            raise ValueError(f"the state is of {got} as the first stage, this is {wanted}")
+            raise ValueError(f"the state belongs to {got} as the first stage; here it is {wanted}")
         if isinstance(first, Jury) and state.method not in ("", first.method):
             raise ValueError(
-                f"the state is of a jury by {state.method}, this decides by {first.method}"
+                f"the state belongs to a jury by {state.method}; here it is {first.method}"
             )
         judges = first.members if isinstance(first, Jury) else {"": first}
         for member, model in state.models.items():
             if member in judges and judges[member].model_name != model:
                 what = f"it was fitted to labels of {model}"
-                raise ValueError(f"{what}, this is {judges[member].model_name}; fit it again")
+                raise ValueError(f"{what}; here it is {judges[member].model_name}. Fit it again")
         if state.needs_lexical and lexical_baseline(first) is None:
             raise ValueError(
-                "the state goes by the lexical judge's score, this has no such baseline"
+                "the state uses the lexical score, but this judge has no lexical baseline"
             )
 
     async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
-        """See ItemJudge: the calls of all stages that were asked, in their order."""
+        """See ItemJudge. Returns the calls of all stages that were asked, in their order."""
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
         verdicts, calls = await _ask_stage(self.stages[0], 1, items, topic_id)
@@ -136,7 +136,7 @@ class Cascade(Several):
         return verdicts, tuple(calls)
 
     def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
-        """See ItemJudge: with how sure the first stage was, and what later ones replaced."""
+        """See ItemJudge. Adds the confidence of the first stage and the labels replaced later."""
         if isinstance(outcome, Verdict):
             names = ("label", "score", "votes", "confidence", "method", "superseded", "evidence")
             return dspy.Prediction(**{name: getattr(outcome, name) for name in names}, **more)
@@ -150,7 +150,7 @@ class Cascade(Several):
         )
 
     def prompts(self) -> dict[str, Prompt]:
-        """See Judge: those of all stages."""
+        """See Judge: the prompts of all stages."""
         return {
             f"stage {number}.{name}": prompt
             for number, judge in enumerate(self.stages, 1)
@@ -158,9 +158,9 @@ class Cascade(Several):
         }
 
     def take_fit(self, state: JudgeFile | None) -> None:
-        """See ItemJudge. Raises: ValueError for any fit: stages have their own."""
+        """See ItemJudge. Raises: ValueError for any fit, because the stages have their own."""
         if state is not None:
-            raise ValueError("a cascade is fitted by judge cascade fit, its stages by themselves")
+            raise ValueError("fit a cascade with judge cascade fit, and each stage by itself")
 
     @property
     def most_calls(self) -> int:
@@ -169,7 +169,7 @@ class Cascade(Several):
 
     @property
     def has_logprobs(self) -> bool:
-        """See ItemJudge: whether any stage's scores do."""
+        """See ItemJudge: whether any stage has log-probabilities."""
         return any(judge.has_logprobs for judge in self.stages)
 
     @property
@@ -179,7 +179,7 @@ class Cascade(Several):
         return f"cascade({' > '.join([*names, PEOPLE] if self.to_people else names)})"
 
     async def _sure(self, verdict: Verdict | Unjudged, item: Mapping[str, str]) -> float | None:
-        """How sure a label of the first stage is; None: there is none, or no telling."""
+        """Confidence in a label of the first stage; None if there is no label or no confidence."""
         if isinstance(verdict, Unjudged):
             return None
         code = {label: i for i, label in enumerate(self.scale)}
@@ -234,10 +234,10 @@ def measure_length(judge: ItemJudge, item: Mapping[str, str]) -> int:
 async def _ask_stage(
     judge: ItemJudge, number: int, items: Sequence[Mapping[str, str]], topic_id: str | None
 ) -> tuple[list[Verdict | Unjudged], list[Provenance]]:
-    """The outcomes of stage `number` for these items, each Unjudged where it gave no judgement.
+    """Outcomes of stage `number` for these items; Unjudged if it gave no judgement.
 
-    Raises: JudgeError where a limit of a budget was met: the same run with more to spend would
-        have its label.
+    Raises: JudgeError if a limit of the budget was reached: the same run with a higher limit would
+        have the label.
     """
     try:
         verdicts, calls = await judge.judge_items(items, topic_id)

@@ -1,4 +1,4 @@
-"""How sure the first stage of a cascade is of a label; the files that hold its thresholds."""
+"""Confidence in labels of a cascade's first stage, and the files that hold its thresholds."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ DIGITS = 9  # of a confidence
 
 @dataclass(frozen=True)
 class Scale:
-    """k labels, worst to best, and what makes two of them differ.
+    """k labels, worst to best, and the distance between two of them.
 
-    `cut`: the code from which on labels are positive; labels then differ only across it. None:
-    labels with an order are as far apart as they stand, others 1.
+    `cut`: the lowest code of positive labels; then only labels on different sides differ. None:
+    ordered labels differ by the distance of their positions, other labels by 1.
     """
 
     labels: tuple[str, ...]
@@ -35,11 +35,11 @@ class Scale:
     cut: int | None = None
 
     def position(self, code: int) -> float:
-        """Where a label stands, in [0, 1]."""
+        """Position of a label on the scale, in [0, 1]."""
         return code / (len(self.labels) - 1)
 
     def apart(self, one: int, other: int) -> float:
-        """How far two labels are apart, in [0, 1]."""
+        """Distance of two labels, in [0, 1]."""
         if self.cut is not None:
             return float((one >= self.cut) != (other >= self.cut))
         return (
@@ -49,7 +49,7 @@ class Scale:
         )
 
     def is_same(self, one: int, other: int) -> bool:
-        """Whether a label is as good as another: the same, or on the same side of the cut."""
+        """Whether two labels count as equal: the same, or on the same side of the cut."""
         return one == other if self.cut is None else self.apart(one, other) == 0
 
 
@@ -58,7 +58,7 @@ class Seen:
     """A judge's reply on an item: codes on its scale.
 
     Attributes:
-        votes: of a jury, by member, None where one gave none. chances: of each label, where known.
+        votes: of a jury, by member; None: no vote. chances: probability of each label, if known.
         lexical: score of its lexical baseline. length: characters of the judged text.
     """
 
@@ -73,7 +73,7 @@ class Seen:
 def agreement(seen: Seen, scale: Scale) -> float | None:
     """1 minus the mean distance of the votes from the label; None without 2 votes.
 
-    On two sides of a cut, or without an order, that is the share of the votes that agree.
+    With a cut, or without an order, this is the share of the votes that agree.
 
     >>> grades = Scale(("0", "1", "2", "3"))
     >>> agreement(Seen(1, votes={"a": 1, "b": 1, "c": 3, "d": None}), grades)
@@ -86,9 +86,9 @@ def agreement(seen: Seen, scale: Scale) -> float | None:
 
 
 def margin(seen: Seen, scale: Scale) -> float | None:
-    """How much likelier the likeliest label is than the next; None without probabilities.
+    """Probability of the most probable label minus the next; None without probabilities.
 
-    With a cut, how much likelier the label's side is than the other.
+    With a cut: probability of the label's side minus the other side.
     """
     if seen.chances is None:
         return None
@@ -100,10 +100,10 @@ def margin(seen: Seen, scale: Scale) -> float | None:
 
 
 def features(seen: Seen, scale: Scale) -> dict[str, float]:
-    """What calibrated confidence is computed from, by name; those that are known.
+    """Features for calibrated confidence, by name; unknown ones are left out.
 
-    The label (each by itself, so that the middle of a scale may be less sure than its ends), the
-    votes' spread and agreement, the score and how far it is from the cut, the margin of
+    The label (one feature each, since the middle of a scale may be less certain than its ends), the
+    votes' spread and agreement, the score and its distance to the cut, the margin of
     probabilities, the lexical score and the log of the text's length.
     """
     values = {f"label {name}": 0.0 for name in scale.labels[1:]}
@@ -125,10 +125,10 @@ def features(seen: Seen, scale: Scale) -> dict[str, float]:
 
 
 class Chance(Row):
-    """P(the label is right): a logistic curve of features, and what became of its values.
+    """P(the label is right): a logistic curve of features, and its calibration.
 
-    `curve`: from the logistic value to the share that was right, on topics that it was not fitted
-    to; it rises throughout between its ends, so that different values stay different.
+    `curve` maps the logistic value to the share of right labels, on topics outside its fit. It
+    rises strictly between its ends, so that different values stay different.
     """
 
     weights: dict[str, Finite]
@@ -142,7 +142,7 @@ class Chance(Row):
         return self
 
     def of(self, values: Mapping[str, float]) -> float | None:
-        """In [0, 1]; None where a feature is not known."""
+        """In [0, 1]; None if a feature is unknown."""
         if not self.weights.keys() <= values.keys():
             return None
         total = self.intercept + math.fsum(w * values[name] for name, w in self.weights.items())
@@ -153,9 +153,9 @@ class Chance(Row):
 def compute_confidence(
     kind: ConfidenceKind, seen: Seen, scale: Scale, chance: Chance | None
 ) -> float | None:
-    """How sure a label is, in [0, 1] or of a margin [-1, 1]; None: there is no telling.
+    """Compute the confidence in a label, in [0, 1], or [-1, 1] for a margin; None: unknown.
 
-    It is rounded, so that votes in another order, summed to another last bit, are as sure.
+    It is rounded, so that the order in which votes are summed makes no difference.
     """
     if kind == "calibrated":
         confidence = None if chance is None else chance.of(features(seen, scale))
@@ -168,7 +168,7 @@ FORMAT: Literal["nuggetjudge-cascade-1"] = "nuggetjudge-cascade-1"
 
 
 class Guarantee(Row):
-    """Kept labels are right in a share `agree`, in a share `with` of fits to such topics."""
+    """In a share `with` of fits to such topics, a share `agree` of the kept labels is right."""
 
     agree: Annotated[float, Field(gt=0, lt=1)]
     confidence: Annotated[float, Field(gt=0.5, lt=1, alias="with")] = 0.9
@@ -180,11 +180,11 @@ class CascadeFile(Row):
 
     Attributes:
         scale: labels of the judge, worst to best. cut: see `Scale`; "": none.
-        members: those whose votes it knows; (): the first stage is a single judge.
+        members: the members whose votes it uses; (): the first stage is a single judge.
         threshold: a label of the first stage is kept from this confidence on.
-        guarantee, share: what the threshold was chosen for, where that was given.
-        chance: of `calibrated` confidence. models: who answered, where that is known.
-        fitted_on: topics whose labels are in it. fitted: how it came about, for people.
+        guarantee, share: the target of the threshold, if there was one.
+        chance: for `calibrated` confidence. models: the models that answered, if known.
+        fitted_on: topics whose labels are in it. fitted: its history, for people.
     """
 
     format: Literal["nuggetjudge-cascade-1"] = FORMAT
@@ -206,29 +206,29 @@ class CascadeFile(Row):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.chance is None) is (self.confidence == "calibrated"):
-            raise ValueError("chance: wanted with confidence calibrated, and only then")
+            raise ValueError("chance: wanted with confidence calibrated only")
         if self.cut and self.cut not in self.scale[1:]:
             raise ValueError(f"cut: wanted one of {', '.join(self.scale[1:])}, got {self.cut}")
         return self
 
     @property
     def labels(self) -> Scale:
-        """The scale as confidence takes it."""
+        """The scale in the form for confidence."""
         cut = self.scale.index(self.cut) if self.cut else None
         return Scale(self.scale, self.is_ordered, cut)
 
     @property
     def needs_lexical(self) -> bool:
-        """Whether it goes by the lexical baseline's score."""
+        """Whether it uses the lexical baseline's score."""
         return self.chance is not None and LEXICAL in self.chance.weights
 
     @property
     def needs_length(self) -> bool:
-        """Whether it goes by the length of the judged text."""
+        """Whether it uses the length of the judged text."""
         return self.chance is not None and LENGTH in self.chance.weights
 
     def text(self) -> str:
-        """The file's content, the same for equal files."""
+        """The file's content; equal files have equal content."""
         row = self.model_dump(mode="json", by_alias=True)
         return json.dumps(row, indent=2, ensure_ascii=False) + "\n"
 

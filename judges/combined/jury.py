@@ -23,19 +23,19 @@ SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_orde
 
 
 class Several(ItemJudge):
-    """A judge whose `judged` asks other judges."""
+    """A judge that asks other judges."""
 
     predictor = ""  # it asks nothing itself
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
-        """See ItemJudge; all calls as one."""
+        """See ItemJudge; all calls count as one."""
         judged, calls = await self.judge_items(items, topic_id)
         return judged, as_one(self.model_name, calls)
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
-        """Judge each item once. A judge that lists an input takes a list of it under its plural."""
+        """Judge each item once. A judge with a listed input takes a list under its plural name."""
         several = self.several
         if self.listed is None or several not in inputs:
             return await super().decide(**inputs)
@@ -46,18 +46,18 @@ class Several(ItemJudge):
         return self.prediction(verdicts)
 
     def _take_shared(self, judges: Mapping[str, ItemJudge]) -> None:
-        """Take over what judges of the same items share, such as the scale.
+        """Copy the attributes that judges of the same items share, such as the scale.
 
         Args:
-            judges: by their names in errors; the gains are those of the first.
+            judges: by their names in errors; the gains come from the first.
 
-        Raises: ValueError for a judge that does not judge the same as the first.
+        Raises: ValueError for a judge that differs from the first.
         """
         first = next(iter(judges.values()))
         for name, judge in judges.items():
             for shared in SHARED:
                 if (got := getattr(judge, shared)) != (wanted := getattr(first, shared)):
-                    raise ValueError(f"{name}: {shared} is {got!r}, of the others {wanted!r}")
+                    raise ValueError(f"{name}: {shared} is {got!r}, the others have {wanted!r}")
         for shared in (*SHARED, "gains"):
             setattr(self, shared, getattr(first, shared))
         self.optional = max((judge.optional for judge in judges.values()), key=len)
@@ -94,18 +94,18 @@ class Followed(Several):
 
     @property
     def has_logprobs(self) -> bool:
-        """See ItemJudge: as the first judge."""
+        """See ItemJudge: True if the first judge has log-probabilities."""
         return self.first.has_logprobs
 
 
 def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
-    """Return a copy of the judge that is shown one more input, before the others.
+    """Return a copy of the judge with one more input, before the others.
 
     Raises: ValueError if it has an input or output of that name, or a custom prompt.
     """
     signature = judge.question(judge.predictor).signature
     if judge.own_words == "prompt":
-        raise ValueError(f"the {judge.name} judge has a prompt of its own, without {name!r}")
+        raise ValueError(f"the {judge.name} judge has a custom prompt, without {name!r}")
     if name in signature.fields or name in judge.inputs:
         raise ValueError(f"{name!r} is a field of the {judge.name} judge")
     changed: ItemJudge = judge.deepcopy()
@@ -123,14 +123,14 @@ DESC = (
 
 
 def adjudicating(judge: ItemJudge) -> ItemJudge:
-    """Return a copy of the judge that is shown the labels of others beside the item."""
+    """Return a copy of the judge that sees the labels of others beside the item."""
     return with_input(judge, OTHER_JUDGES, DESC)
 
 
 def labels_as_text(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> str:
-    """Return the distinct labels with their counts and one quote each, without who gave them.
+    """Return the distinct labels with their counts and one quote each, without the judges' names.
 
-    Their order depends on the item only, so that the most frequent label has no fixed place.
+    The order depends on the item only, so that the most frequent label has no fixed place.
     """
     counts: dict[str, int] = {}
     quotes: dict[str, str] = {}
@@ -150,15 +150,15 @@ def labels_as_text(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> 
 
 
 def _quote(evidence: Sequence[Evidence] | None) -> str:
-    """What a verdict quotes, the first of several spans."""
+    """The quote of a verdict; the first if there are several."""
     return evidence[0].quote.strip() if evidence else ""
 
 
-VERSION = "1"  # raised when what is made of the members' labels changes
+VERSION = "1"  # raised when the combination of labels changes
 
 
 class _Replies(NamedTuple):
-    """A member's verdicts on the items of a call, or why there are none."""
+    """A member's verdicts on the items of a call, or the error instead."""
 
     verdicts: list[Verdict | Unjudged] | None
     calls: tuple[Provenance, ...]
@@ -173,19 +173,19 @@ class Jury(Several):
             their models name them. They may differ in model, prompt, fit and replicate.
         method: `vote`, `median` or `mean`, see `metrics.jury.combine_votes`.
         quorum: the number of members that must give a label; None: more than half of them.
-        ties: the label of a tie. None: `between`, or `unjudged` if labels have no order.
+        ties: the label for a tie. None: `between`, or `unjudged` if labels have no order.
         adjudicator: a judge of the same kind that is shown the item and the distinct labels with
             counts; its label counts if members differ. None: no adjudicator.
-        spread: ask the adjudicator if the lowest and the highest vote are at least this many steps
+        spread: call the adjudicator if the lowest and the highest vote are at least this many steps
             of the scale apart.
 
     A member that fails gives no vote. With fewer votes than the quorum, the items of the call are
     Unjudged(quorum). If a member reaches the limit of a budget, the call ends for that reason: the
     same run with a higher limit would have its vote. The score is the mean position of the votes on
     the scale (for a member with probabilities, its expected position); `judge calibrate` fits it.
-    Verdicts keep the members' labels (`votes`), and the quotes of those that gave the label.
+    Verdicts keep the members' labels (`votes`), and the quotes of the members that gave the label.
 
-    Raises: ValueError for members that do not judge the same, or settings that do not fit.
+    Raises: ValueError for members that differ in what they judge, or settings that do not fit.
     """
 
     def __init__(
@@ -215,14 +215,14 @@ class Jury(Several):
     def _check(self) -> None:
         n = len(self.members)
         if self.method not in METHODS or self.ties not in TIES:
-            wanted = f"method one of {', '.join(METHODS)}, ties one of {', '.join(TIES)}"
+            wanted = f"method: one of {', '.join(METHODS)}; ties: one of {', '.join(TIES)}"
             raise ValueError(f"wanted {wanted}, got {self.method} and {self.ties}")
         if not 1 <= self.quorum <= n:
-            raise ValueError(f"wanted a quorum of 1 to {n}, the members, got {self.quorum}")
+            raise ValueError(f"wanted a quorum from 1 to {n} (the members), got {self.quorum}")
         if self.spread < 1:
             raise ValueError(f"wanted a spread of 1 or more, got {self.spread}")
         if not self.is_ordered and (self.method, self.ties) != ("vote", "unjudged"):
-            what = "labels without an order can only be voted on (method: vote), ties left unjudged"
+            what = "labels without an order need method: vote and ties: unjudged"
             raise ValueError(f"{what}; got {self.method}, {self.ties}")
         if self.ties == "unjudged" and self.window > 1 and self.adjudicator is None:
             what = f"a tie on one of the {self.window} items of a call would leave all unjudged"
@@ -231,7 +231,7 @@ class Jury(Several):
     async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
-        """See ItemJudge: the calls of all members, in their order, then the adjudicator's."""
+        """See ItemJudge. Returns the calls of all members in order, then the adjudicator's."""
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
         async with task_group() as group:
@@ -258,7 +258,7 @@ class Jury(Several):
         return [verdict for verdict, _ in outcomes], tuple(calls)
 
     def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
-        """See ItemJudge: with the votes, and of one item how far they lie apart."""
+        """See ItemJudge. Adds the votes and, for one item, their spread."""
         if not isinstance(outcome, Verdict):
             return dspy.Prediction(
                 verdicts=[verdict.label for verdict in outcome],
@@ -272,7 +272,7 @@ class Jury(Several):
         return dspy.Prediction(**about, spread=spread, **more)
 
     def prompts(self) -> dict[str, Prompt]:
-        """See Judge: those of all members, and of the adjudicator."""
+        """See Judge: the prompts of all members and of the adjudicator."""
         judges = dict(self.members)
         if self.adjudicator is not None:
             judges["adjudicator"] = self.adjudicator
@@ -289,7 +289,7 @@ class Jury(Several):
 
     @property
     def has_logprobs(self) -> bool:
-        """See ItemJudge: whether any member's scores do."""
+        """See ItemJudge: whether any member has log-probabilities."""
         return any(judge.has_logprobs for judge in self.members.values())
 
     @property
@@ -298,7 +298,7 @@ class Jury(Several):
         return f"jury({' + '.join(judge.model_name for judge in self.members.values())})"
 
     def _check_quorum(self, replies: Mapping[str, _Replies]) -> None:
-        """Raise JudgeError where too few members judged."""
+        """Raise JudgeError if too few members judged."""
         errors = {name: of.error for name, of in replies.items() if of.error is not None}
         for name, error in errors.items():
             if error.reason is Reason.BUDGET:
@@ -314,7 +314,7 @@ class Jury(Several):
         self, item: Mapping[str, str], verdicts: Mapping[str, Verdict], topic_id: str | None
     ) -> tuple[Verdict | Unjudged, Provenance | None]:
         """The verdict on one item, and the call of the adjudicator if it was asked."""
-        if (n := len(verdicts)) < self.quorum:  # of a member that judged, a label may be ungrounded
+        if (n := len(verdicts)) < self.quorum:  # a member's label may be ungrounded
             what = f"{n} of {len(self.members)} members judged, wanted {self.quorum}"
             return Unjudged(Reason.QUORUM, what), None
         codes = [self.scale.index(verdict.label) for verdict in verdicts.values()]
@@ -330,7 +330,7 @@ class Jury(Several):
                 raise JudgeError(error.reason, what, error.raw) from None
             decided = Verdict(ruling.label, score, method=ADJUDICATED, votes=votes)
             return decided._replace(evidence=ruling.evidence), call
-        ties = self.ties if self.correction is None else "worst"  # which its cuts leave none of
+        ties = self.ties if self.correction is None else "worst"  # its cuts leave no ties
         code = combine_votes(codes, len(self.scale), self.method, ties)
         if code is None:
             raise JudgeError(Reason.ABSTAINED, f"a tie: {', '.join(map(str, votes.values()))}")
@@ -355,7 +355,7 @@ class Jury(Several):
 
 
 def _collect_quotes(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:
-    """What the members that gave this label quote, each quote once; None: they quote nothing."""
+    """Distinct quotes of the members that gave this label; None if they quote nothing."""
     quoted = [v.evidence for v in verdicts.values() if v.label == label and v.evidence is not None]
     return tuple(dict.fromkeys(each for quotes in quoted for each in quotes)) if quoted else None
 
@@ -371,7 +371,7 @@ async def _ask_member(
 
 
 def _name_members(members: Sequence[ItemJudge]) -> dict[str, ItemJudge]:
-    """The members by their models, numbered where several have one."""
+    """The members by their models; members with the same model are numbered."""
     by_name: dict[str, ItemJudge] = {}
     for judge in members:
         name = base = judge.model_name or "member"

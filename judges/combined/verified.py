@@ -1,4 +1,4 @@
-"""A verifier: uncertain labels are judged again by a judge that has to quote."""
+"""A verifier: uncertain labels are judged again by a judge that must quote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..verdicts import Verdict
 from .cascade import Cascade
 from .jury import Followed, Jury, with_input
 
-VERSION = "1"  # raised when what is made of the two labels changes
+VERSION = "1"  # raised when the combination of the two labels changes
 PARTS = "parts_in_question"
 DESC = (
     "parts of the texts above or below, word for word, that a first look went by; they may decide "
@@ -25,7 +25,7 @@ DESC = (
 )
 _OF_BOTH = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered")
 _OF_FIRST = (*_OF_BOTH, "optional", "window")
-_OF_VERIFIER = ("answer_type", "gains", "quotable", "groundless", "output")  # a jury has not all
+_OF_VERIFIER = ("answer_type", "gains", "quotable", "groundless", "output")  # a jury lacks some
 
 
 class Verified(Followed):
@@ -34,21 +34,21 @@ class Verified(Followed):
     Args:
         first: gives every label; a judge, or a jury.
         verifier: a judge of the same kind, asked once about an item whose label is uncertain. It
-            sees the words that the first judge quoted, or, if these are not found in the texts, the
-            sentences that have most of the words in question. It does not see the label.
-        score: verify labels whose score is from the first to the second of these, in [0, 1]; the
-            score of a label without one is its position on the scale.
+            sees the words that the first judge quoted or, if they are not found in the texts, the
+            sentences with most of the relevant words. It does not see the label.
+        score: verify labels whose score is in this range, two numbers in [0, 1]; a label
+            without a score has its position on the scale.
         labels: verify these labels.
         spread: verify if votes of a jury are at least this many steps of the scale apart.
 
     The label changes only if the verifier gives another one and quotes words that are found: in the
-    source (the passage), or, for a label that needs nothing found there (none), in any judged text.
-    Score, probabilities and evidence are then those of the verifier. `votes` has both labels,
-    `first` and `verifier`, if it was asked. It is not asked if there is nothing to show it. If it
+    source (the passage), or in any judged text for a label that needs no evidence there (none).
+    Score, probabilities and evidence are then the verifier's. `votes` has both labels, `first` and
+    `verifier`, if the verifier was asked. It is not asked if there is nothing to show it. If it
     fails, the items of the call fail with its reason: an uncertain label is not kept without it.
 
-    Raises: ValueError for judges that do not judge the same or cannot quote, for no condition, or
-        for a condition that is never met.
+    Raises: ValueError for judges that differ in what they judge or cannot quote, for no condition,
+        or for a condition that is never met.
     """
 
     role = VERIFIER
@@ -64,17 +64,17 @@ class Verified(Followed):
     ) -> None:
         super().__init__()
         if isinstance(first, Verified | Cascade) or isinstance(verifier, Verified | Cascade | Jury):
-            raise ValueError("a label is verified once, by one judge")
+            raise ValueError("wanted a judge or a jury, verified once by a single judge")
         for shared in _OF_BOTH:
             got, wanted = getattr(verifier, shared), getattr(first, shared)
             if got != wanted:
-                raise ValueError(f"the verifier: {shared} is {got!r}, of the judge {wanted!r}")
+                raise ValueError(f"the verifier: {shared} is {got!r}, the judge has {wanted!r}")
         self.first = first
         self.verifier = with_input(verifier.explaining(evidence=True), PARTS, DESC)
         for judge, names in ((first, _OF_FIRST), (verifier, _OF_VERIFIER)):
             for name in names:
                 setattr(self, name, getattr(judge, name))
-        self.definition = getattr(first, "definition", None)  # of a judge of one's own
+        self.definition = getattr(first, "definition", None)  # of a custom judge
         self.version = f"{first.version}+verified{VERSION}"
         self.score = score
         self.labels = tuple(label for label in self.scale if label in labels)
@@ -83,20 +83,20 @@ class Verified(Followed):
 
     def _check(self, labels: Collection[str]) -> None:
         if unknown := sorted(set(labels) - set(self.scale)):
-            raise ValueError(f"labels: {unknown[0]!r} is none of {', '.join(self.scale)}")
+            raise ValueError(f"labels: {unknown[0]!r} is not one of {', '.join(self.scale)}")
         if self.score is None and not self.labels and self.spread is None:
-            raise ValueError("wanted when a label is not sure: score, labels or spread")
+            raise ValueError("wanted a condition for uncertain labels: score, labels or spread")
         if self.score is not None:
             low, high = self.score
             if not 0 <= low <= high <= 1:
                 raise ValueError(f"score: wanted two numbers from 0 to 1, got {low:g}, {high:g}")
             if not self.is_ordered:
-                raise ValueError("score: labels without an order have none")
+                raise ValueError("score: labels without an order have no score")
         if self.spread is not None and not (isinstance(self.first, Jury) and self.spread >= 1):
-            raise ValueError("spread: wanted 1 or more, of the votes of a jury")
+            raise ValueError("spread: wanted 1 or more, for the votes of a jury")
 
     def is_unsure(self, verdict: Verdict) -> bool:
-        """Whether this label of the first judge has to be verified."""
+        """Whether this label of the first judge must be verified."""
         if verdict.label in self.labels:
             return True
         if self.score is not None:
@@ -113,7 +113,7 @@ class Verified(Followed):
     async def judge_items(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
-        """See ItemJudge: the calls of the first judge, then those of the verifier."""
+        """See ItemJudge. Returns the calls of the first judge, then the verifier's."""
         verdicts, calls = await self.first.judge_items(items, topic_id)
         both = zip(items, verdicts, strict=True)
         verified = await asyncio.gather(*(self._verify(*each, topic_id) for each in both))
@@ -121,7 +121,7 @@ class Verified(Followed):
         return [verdict for verdict, _ in verified], (*calls, *more)
 
     def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
-        """See ItemJudge; with `votes`: None where a label was not verified."""
+        """See ItemJudge. Adds `votes`: None if a label was not verified."""
         if isinstance(outcome, Verdict):
             return super().prediction(outcome, votes=outcome.votes, **more)
         return super().prediction(outcome, votes=[each.votes for each in outcome], **more)
@@ -139,7 +139,7 @@ class Verified(Followed):
     async def _verify(
         self, item: Mapping[str, str], first: Verdict | Unjudged, topic_id: str | None
     ) -> tuple[Verdict | Unjudged, Provenance | None]:
-        """What stands for one item, and the call of the verifier if it was asked."""
+        """The final outcome of one item, and the call of the verifier if it was asked."""
         if isinstance(first, Unjudged) or not self.is_unsure(first):
             return first, None
         if not (shown := "\n".join(self._parts(item, first))):
@@ -155,7 +155,7 @@ class Verified(Followed):
         return stands._replace(votes=votes, method=VERIFIED, superseded=before), call
 
     def _is_grounded(self, verdict: Verdict) -> bool:
-        """Whether it quotes what it goes by: of a label that needs it, from the source."""
+        """Whether it has a quote that was found; from the source, if the label needs evidence."""
         wanted = self._sources if self.needs_evidence(verdict.label) else self.quotes
         return any(each.is_quoted and each.of in wanted for each in verdict.evidence or ())
 
@@ -164,7 +164,7 @@ class Verified(Followed):
         return self.quotes if self.source is None else (self.source,)
 
     def _parts(self, item: Mapping[str, str], verdict: Verdict) -> list[str]:
-        """The words that the first label goes by, or those that stand nearest to the question."""
+        """The words that the first label quotes, or the sentences nearest to the question."""
         evidence = [each for each in verdict.evidence or () if each.of in self._sources]
         parts = [each.quote for each in evidence if each.is_quoted]
         if not parts:

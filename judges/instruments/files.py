@@ -1,4 +1,4 @@
-"""Prompt files: ours, and templates of other projects as they are, read with their lines."""
+"""Prompt files: our format, and templates of other projects, read with their line numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _as_several(value: Any) -> Any:
 
 
 def _spell_labels(value: Any) -> Any:
-    """Labels as texts, though YAML takes some of them for numbers or truth values."""
+    """Labels as text, even if YAML reads them as numbers or truth values."""
     if not isinstance(value, Mapping):
         return value
     return {_word(key): _word(label) for key, label in value.items()}
@@ -40,18 +40,18 @@ Several = Annotated[tuple[Text, ...], BeforeValidator(_as_several)]
 
 
 class ReplyForm(Row):
-    """How a reply is read, and which labels of the judge its words stand for.
+    """How a reply is read, and which label of the judge each word means.
 
-    json: one JSON object. Without `field` it is the judge's own reply, as its built-in prompt asks
-    for it; with `field` that field alone counts, by one of several names.
-    list: one list, as JSON or Python write it. label: a label after one of the texts `after`, or
-    without such texts the reply alone. number: the same for numbers, 2.0 being 2.
+    json: one JSON object. Without `field` it is the judge's own reply, as in its built-in prompt;
+    with `field`, only that field counts, under any of the names given.
+    list: one list, in JSON or Python syntax. label: a label after one of the texts `after`, or,
+    without such texts, the whole reply. number: the same for numbers; 2.0 equals 2.
     """
 
     form: Literal["json", "list", "label", "number"]
     field: Several = ()
     after: Several = ()
-    last_line: StrictBool = False  # where none of `after` stands, the last line says the label
+    last_line: StrictBool = False  # without a text of `after`, the last line is the label
     labels: Annotated[dict[Text, Text], BeforeValidator(_spell_labels)] = Field(
         default_factory=dict
     )
@@ -59,23 +59,23 @@ class ReplyForm(Row):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.field and self.form != "json":
-            raise ValueError(f"field: a reply of form {self.form} has no fields")
+            raise ValueError(f"field: a reply with form {self.form} has no fields")
         if (self.after or self.last_line) and self.form not in ("label", "number"):
-            raise ValueError(f"after: a reply of form {self.form} is read whole")
+            raise ValueError(f"after: a reply with form {self.form} is read as a whole")
         if self.labels and self.form == "json" and not self.field:
-            raise ValueError("labels: without field: the reply is the judge's own, labels and all")
+            raise ValueError("labels: remove them: without field, the reply has the judge's labels")
         return self
 
 
 class Demonstration(Row):
-    """A worked example: two messages before the last, which stand as they are."""
+    """A worked example: two unchanged messages before the last one."""
 
     user: Text
     assistant: Text
 
 
 class Definition(Row):
-    """The content of a prompt file; data only."""
+    """The content of a prompt file: data only."""
 
     system: StrictStr | None = None
     user: Text | None = None
@@ -90,9 +90,9 @@ class Definition(Row):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.user is None) == (self.template is None):
-            raise ValueError("user: wanted either user: or template:, which names a tool's file")
+            raise ValueError("user: wanted either user: or template: (the path of a tool's file)")
         if self.user is not None and self.reply is None:
-            raise ValueError("reply: wanted how the reply is read")
+            raise ValueError("reply: wanted reply:, which says how to read the reply")
         return self
 
 
@@ -104,12 +104,12 @@ class Dialect:
     """How another project writes its prompt templates.
 
     Attributes:
-        read: the prompt in a file, by its path, text, and, of YAML, settings with their lines; None
-            for a file that is not of this dialect. Raises InputError for a broken one.
-        keys: its own names of `user` and `system`.
-        aliases: what placeholders name: the first of these inputs that a judge has.
-        lists: how it writes lists, by input; any other as Python does.
-        label_reply: how a reply with one label is read. list_reply: one with several, or texts.
+        read: the prompt in a file, from its path, text, and, for YAML, settings with their lines;
+            None for a file of another dialect. Raises InputError for a broken one.
+        keys: its names for `user` and `system`.
+        aliases: the input of each placeholder: the first of these that a judge has.
+        lists: how it writes lists, by input; other lists in Python syntax.
+        label_reply: how a reply with one label is read. list_reply: with several labels, or texts.
     """
 
     read: Callable[[Path, str, Mapping[str, Any], Mapping[Keys, int]], Definition | None]
@@ -122,14 +122,14 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Instrument:
-    """A prompt that takes the place of a judge's own.
+    """A prompt that replaces a judge's own.
 
     Attributes:
-        path: of the prompt file. template: of the tool's file that it names, or is itself; None:
-            all words are its own.
+        path: of the prompt file. template: path of the tool's file that it names, or that it is;
+            None: the file has the whole prompt.
         sha256: of the content of these files.
         dialect: of `template`.
-        lines: of the settings in `path`. tool_lines: of those in `template`.
+        lines: of the settings in `path`. tool_lines: of the settings in `template`.
     """
 
     path: Path
@@ -142,17 +142,17 @@ class Instrument:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All files that it was read from."""
+        """All files of the prompt."""
         return tuple(dict.fromkeys(p for p in (self.path, self.template) if p is not None))
 
     def wrong(self, at: str, what: str, line: int | None = None) -> InputError:
-        """An error with the line of a setting, named with dots, and with that within its text."""
+        """An error with the line of a setting (its name has dots), and the line within its text."""
         keys = tuple(at.split("."))
         within = "" if line is None else f"line {line}: "
         names = self.dialect.keys if self.dialect is not None else {}
         if self.template is None or keys in self.lines or keys[0] not in names:
             return InputError(f"{self.path}:{find_line(keys, self.lines)}: {at}: {within}{what}")
-        if not self.tool_lines:  # the file is the text
+        if not self.tool_lines:  # the whole file is the text
             return InputError(f"{self.template}:{line or 1}: {what}")
         name = names[at]
         where = f"{self.template}:{find_line((name,), self.tool_lines)}: {name}"
@@ -162,10 +162,10 @@ class Instrument:
 def read_instrument(path: Path) -> Instrument:
     """Read a prompt file, or a template of another project whose dialect is installed.
 
-    A YAML file of no such dialect is a prompt file as docs/instruments.md has it. Placeholders are
-    checked when the prompt is given to a judge.
+    A YAML file in no such dialect is a prompt file of docs/instruments.md. Placeholders are
+    checked when a judge gets the prompt.
 
-    Raises: InputError with file and line for all that is wrong.
+    Raises: InputError with file and line for every fault.
     """
     text = _read_text(path)
     data: dict[str, Any] = {}
@@ -184,7 +184,7 @@ def read_instrument(path: Path) -> Instrument:
         return Instrument(path, definition, _hash(text), lines=lines)
     inner = read_instrument(path.parent / definition.template)
     if inner.template != inner.path:
-        what = f"{inner.path} is a prompt file itself, wanted a template of another project"
+        what = f"{inner.path} is a prompt file, wanted a template of another project"
         raise InputError(f"{path}:{find_line(('template',), lines)}: template: {what}")
     system = inner.definition.system if definition.system is None else definition.system
     whole = definition.model_copy(update={"user": inner.definition.user, "system": system})
@@ -193,7 +193,7 @@ def read_instrument(path: Path) -> Instrument:
 
 
 def _with_named_labels(data: dict[str, Any]) -> dict[str, Any]:
-    """The same with texts for the words under `reply.labels`, which may be numbers."""
+    """The settings, with text for the words under `reply.labels`, which may be numbers."""
     reply = data.get("reply")
     labels = reply.get("labels") if isinstance(reply, dict) else None
     if not isinstance(reply, dict) or not isinstance(labels, dict):

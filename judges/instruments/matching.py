@@ -1,4 +1,4 @@
-"""A prompt file matched with a judge: its placeholders, lists and labels against what it has."""
+"""Matches a prompt file with a judge: placeholders, lists and labels."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .files import Dialect, Instrument, ReplyForm
 from .replies import Labels, ReplyReader
 from .templates import COUNT, ListStyle, Piece, TemplateError, pieces
 
-_AGAIN = {"asked": "question"}  # inputs that say another one once more
+_AGAIN = {"asked": "question"}  # inputs that repeat another one
 
 
 def tool_form(dialect: Dialect, signature: type[dspy.Signature], output: str | None) -> ReplyForm:
-    """How a reply to another project's template is read: by what the judge makes of it."""
+    """How a reply to another project's template is read, depending on the judge's output."""
     names = [output] if output is not None else list(signature.output_fields)
     kinds = (signature.output_fields[name].annotation for name in names)
     is_list = any(get_origin(kind) in (dict, list) for kind in kinds)
@@ -29,10 +29,10 @@ def tool_form(dialect: Dialect, signature: type[dspy.Signature], output: str | N
 def only_output(
     instrument: Instrument, signature: type[dspy.Signature], output: str | None
 ) -> type[dspy.Signature]:
-    """The signature with the one output that a reply of such a form can hold."""
+    """The signature with the one output that such a reply can hold."""
     names = list(signature.output_fields)
     if output is None and len(names) > 1:
-        what = f"the reply has {', '.join(names)}, wanted form json without field"
+        what = f"the judge's reply has {', '.join(names)}; use form json without field"
         raise instrument.wrong("reply.form", what)
     return without(signature, [other for other in names if output not in (None, other)])
 
@@ -45,7 +45,7 @@ def kind_of_one(annotation: Any) -> Any:
 
 
 def _scale(field: FieldInfo) -> list[str] | None:
-    """The labels that an output may have; None: it holds texts, or numbers of other things."""
+    """The labels of an output; None if it holds texts, or numbers that are not labels."""
     kind = kind_of_one(field.annotation)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [label.value for label in kind]
@@ -60,19 +60,19 @@ def reply_reader(instrument: Instrument, form: ReplyForm, field: FieldInfo) -> R
     origin, scale = get_origin(field.annotation), _scale(field)
     if scale is None:
         if origin is not list or kind_of_one(field.annotation) not in (str, int):
-            what = "the judge gives no labels, wanted form json without field"
+            what = "the judge gives no labels; use form json without field"
             raise instrument.wrong("reply.form", what)
         if form.labels or form.form not in ("list", "json"):
-            what = "the judge makes a list of texts, wanted form list or json, without labels"
+            what = "the judge makes a list of texts; use form list or json, without labels"
             raise instrument.wrong("reply.form", what)
         return ReplyReader(form, None)
     if form.form == "list" and origin is None:
-        raise instrument.wrong("reply.form", "the judge gives one label a call, wanted no list")
+        raise instrument.wrong("reply.form", "the judge gives one label per call; use no list")
     if form.form in ("label", "number") and origin is list:
-        raise instrument.wrong("reply.form", "the judge makes a list, wanted form list or json")
+        raise instrument.wrong("reply.form", "the judge makes a list; use form list or json")
     for word, label in form.labels.items():
         if label not in scale:
-            what = f"the judge has no label {label!r}; there is {', '.join(scale)}"
+            what = f"the judge has no label {label!r}, wanted one of {', '.join(scale)}"
             raise instrument.wrong(f"reply.labels.{word}", what)
     spellings = form.labels or {label: label for label in scale}
     try:
@@ -93,7 +93,7 @@ def find_style(instrument: Instrument, name: str) -> ListStyle:
 
 
 def find_fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterator[dict[str, str]]:
-    """The messages before the last, the same in all calls."""
+    """The messages before the last one; they are the same in all calls."""
     definition = instrument.definition
     texts = [("system", "system", definition.system)] if definition.system else []
     for i, shown in enumerate(definition.demonstrations):
@@ -105,7 +105,7 @@ def find_fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterat
         assert text is not None
         for name in inputs:
             if f"{{{name}}}" in text:
-                what = f"{{{name}}} can stand in user: alone; this text is the same in all calls"
+                what = f"{{{name}}} is allowed in user: only; this text is the same in all calls"
                 raise instrument.wrong(at, what)
         yield {"role": role, "content": text}
 
@@ -113,7 +113,7 @@ def find_fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterat
 def user_message(
     instrument: Instrument, signature: type[dspy.Signature]
 ) -> tuple[tuple[Piece, ...], dict[str, str]]:
-    """The template of the last message, and what each placeholder in it is an input's name for."""
+    """The template of the last message, and the input that each placeholder means."""
     definition, inputs = instrument.definition, signature.input_fields
     input_of = _inputs_by_name(instrument, inputs)
     try:
@@ -131,19 +131,19 @@ def user_message(
             there = ", ".join(
                 f"{{{placeholder}}}" for placeholder in (*input_of, *definition.texts)
             )
-            what = f"{{{name}}} is no input of the judge; there is {there}"
+            what = f"{{{name}}} is not an input of the judge, wanted one of {there}"
             raise instrument.wrong("user", what + _how_to_tell(instrument), hole.line)
     for name, field in inputs.items():
         is_shown = name in shown.values() or _AGAIN.get(name) in shown.values()
         if not (is_shown or name in definition.without or _may_lack(field)):
-            what = f"the input {{{name}}} stands nowhere; list it under without: if that is meant"
+            what = f"the input {{{name}}} is not used; if that is intended, list it under without:"
             raise instrument.wrong("user", what)
     texts = definition.texts
     return tuple(Piece(texts[p.name], None, p.line) if p.name in texts else p for p in cut), shown
 
 
 def _inputs_by_name(instrument: Instrument, inputs: Mapping[str, FieldInfo]) -> dict[str, str]:
-    """What can stand in braces, and the input, or the count of one, that it names."""
+    """Allowed names in braces, and the input, or the count of an input, that each means."""
     input_of = {name: name for name in (*inputs, *(f"{COUNT}{name}" for name in _lists(inputs)))}
     if instrument.dialect is not None:
         for alias, names in instrument.dialect.aliases.items():
@@ -162,27 +162,27 @@ def _check_names(
     names: Collection[str],
     holes: Collection[str],
 ) -> None:
-    """Raise InputError if texts, without or lists name what they cannot."""
+    """Raise InputError if texts, without or lists have a wrong name."""
     definition = instrument.definition
     for name in definition.texts:
         if name in names:
-            raise instrument.wrong(f"texts.{name}", "the name of an input of the judge")
+            raise instrument.wrong(f"texts.{name}", "an input of the judge has this name")
         if name not in holes:
-            raise instrument.wrong(f"texts.{name}", f"{{{name}}} stands nowhere in the template")
+            raise instrument.wrong(f"texts.{name}", f"{{{name}}} is not in the template")
     for name in definition.without:
         if name not in inputs or name in holes:
-            what = "stands in the template" if name in holes else "is no input of the judge"
+            what = "is in the template" if name in holes else "is not an input of the judge"
             raise instrument.wrong("without", f"{name!r} {what}")
     styled: Collection[str] = definition.lists if isinstance(definition.lists, dict) else ()
     for name in styled:
         if name not in _lists(inputs):
-            raise instrument.wrong(f"lists.{name}", "the judge has no list of that name")
+            raise instrument.wrong(f"lists.{name}", "the judge has no list with this name")
 
 
 def _how_to_tell(instrument: Instrument) -> str:
     if instrument.template != instrument.path:
         return ""
-    return "; give it a text by a prompt file with template: and texts: (docs/instruments.md)"
+    return "; give it a text with a prompt file that has template: and texts: (docs/instruments.md)"
 
 
 def _may_lack(field: FieldInfo) -> bool:

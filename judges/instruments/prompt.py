@@ -1,4 +1,4 @@
-"""A prompt file as a prompt of a judge: what is sent, and replies in the judge's own fields."""
+"""Turns a prompt file into a judge's prompt: the messages, and replies in the judge's fields."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ from .templates import COUNT, as_text, fill
 
 
 class InstrumentPrompt(Prompt):
-    """What a judge's question looks like on the wire in the words of a prompt file.
+    """The messages of a judge's question with the prompt of a prompt file.
 
-    Judged text stands in it as it is: such a prompt has no fence of ours, and asks for no reply
-    schema and no log-probabilities. The lexical baseline answers it as it answers the judge's own.
+    The prompt holds the judged text unchanged: it has no fence, and requests neither a reply
+    schema nor log-probabilities. The lexical baseline answers it like the judge's own prompt.
 
     Args:
-        signature: the judge's question; its outputs other than `output` are not asked for, unless
+        signature: the judge's question; outputs other than `output` are not requested, unless
             the reply is the judge's own JSON.
         output: the field of the reply that holds the labels; None: the only one.
 
-    Raises: InputError with file and line for a placeholder that is not an input, an input that
-        stands nowhere, labels that the judge does not have, and a form of reply that it cannot
-        take.
+    Raises: InputError with file and line for a placeholder that is not an input, an unused input,
+        labels that the judge does not have, and a form of reply that does not fit.
     """
 
     sends_schema = False
@@ -58,7 +57,7 @@ class InstrumentPrompt(Prompt):
     ) -> None:
         form = instrument.definition.reply
         if form is None:
-            assert instrument.dialect is not None  # a prompt file of ours has a form of reply
+            assert instrument.dialect is not None  # our prompt files have a form of reply
             form = tool_form(instrument.dialect, signature, output)
         is_own_json = form.form == "json" and not form.field
         own_signature = signature if is_own_json else only_output(instrument, signature, output)
@@ -77,7 +76,7 @@ class InstrumentPrompt(Prompt):
             self._replies = reply_reader(instrument, form, field)
 
     def user(self, inputs: Mapping[str, Any]) -> str:
-        """The last message: the template with the inputs as they are."""
+        """The last message: the template filled with the unchanged inputs."""
         values = {hole: self._value(name, inputs) for hole, name in self._shown.items()}
         text = fill(self._pieces, values)
         try:
@@ -87,17 +86,17 @@ class InstrumentPrompt(Prompt):
         return text
 
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Read a reply into the judge's output; see ReplyFormat.parse for what may raise.
+        """Read a reply into the judge's output; see ReplyFormat.parse for errors.
 
-        With `inputs`, a list must have as many labels as there were things asked about, and a reply
-        of more than a label alone must not stand in one of their texts.
+        With `inputs`, a list must have one label per item, and a reply of more than a label must
+        not occur in one of their texts.
         """
         if self._replies is None:
             return super().parse(text, inputs)
         value, statements = self._replies.read(text)
         if inputs is not None:
             if statements and all(self._is_copy(words, inputs) for words in statements):
-                detail = "the reply stands word for word in the judged text"
+                detail = "the judged text contains the reply word for word"
                 raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
             value = self._by_key(value, inputs, text)
         try:
@@ -110,13 +109,13 @@ class InstrumentPrompt(Prompt):
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
 
     def check_window(self, window: int) -> None:
-        """Raise InputError if a call asks about more than the reply can say."""
+        """Raise InputError if a call asks about more items than the reply can answer."""
         if window > 1 and self._keyed and self._form.form in ("label", "number"):
-            what = f"it says one label, and a call asks about up to {window}; set window: 1"
+            what = f"the reply has one label, but a call has up to {window} items; set window: 1"
             raise self.instrument.wrong("reply.form", what)
 
     def prompt_hash(self) -> str:
-        """See Prompt: of every word of the template, and of how lists and replies are read."""
+        """See Prompt: a hash of the whole template, and of how lists and replies are read."""
         lists = sorted(self._styles.items())
         how = self._form.model_dump(mode="json")
         template = [(piece.text, piece.name) for piece in self._pieces]
@@ -134,7 +133,7 @@ class InstrumentPrompt(Prompt):
         return holds(words, inputs.values())
 
     def _by_key(self, value: Any, inputs: Mapping[str, Any], text: str) -> Any:
-        """The value by the keys of the judged things."""
+        """The value by the keys of the items."""
         if (source := self._keyed.get(self._output)) is None:
             if isinstance(value, dict):
                 raise JudgeOutputError(Reason.UNPARSEABLE, "wanted one label, got several", text)

@@ -1,4 +1,4 @@
-"""Replies to prompts that are not ours, read strictly: a label, a list, or no judgement."""
+"""Reads replies to custom prompts strictly: a label, a list, or no judgement."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"} | {c: c for c
 _GAP = re.compile(r"[\s_-]+")
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
 _OPENS, _CLOSES = r"[\s\"'*(\[{`]*", r"[\"'*)\]}`]*"
-# A label ends its statement: "no doubt" is no "no", nor "2 of 3" or "2-3" a "2".
+# A label ends its statement: "no doubt" does not count as "no", nor "2 of 3" or "2-3" as "2".
 _ENDS = _CLOSES + r"(?![.,/:-]\d)(?:[ \t]*(?:$|[.,;:()|#\r\n])|[ \t]+[-–—])"
 
 
 class Labels:
-    """The words that a reply may use, and the label that each stands for.
+    """The words that a reply may use, and the label that each means.
 
-    Words that differ in case, white space, `_` and `-` only are one word. Numbers go by value.
+    Words that differ only in case, white space, `_` and `-` are equal. Numbers compare by value.
 
-    Raises: ValueError for two words that differ in nothing else and stand for two labels.
+    Raises: ValueError for two words without another difference that mean different labels.
     """
 
     def __init__(self, spellings: Mapping[str, str], *, are_numbers: bool = False) -> None:
@@ -40,7 +40,7 @@ class Labels:
             if (key := self._read(word)) is None:
                 raise ValueError(f"{word!r} is not a number")
             if self._known.setdefault(key, label) != label:
-                raise ValueError(f"{word!r} stands for {self._known[key]} and for {label}")
+                raise ValueError(f"{word!r} means both {self._known[key]} and {label}")
         if not are_numbers:  # the longest first: not_support before not
             words = sorted(map(str, self._known), key=len, reverse=True)
             one_of = "|".join(r"[\s_-]+".join(map(re.escape, word.split())) for word in words)
@@ -55,12 +55,12 @@ class Labels:
         """The label of a word. Raises: ValueError."""
         label = self._known.get(self._read(word))
         if label is None:
-            raise ValueError(f"{word[:80]!r} is none of {', '.join(map(str, self._known))}")
+            raise ValueError(f"{word[:80]!r} is not one of {', '.join(map(str, self._known))}")
         return label
 
 
 def plain(word: str) -> str:
-    """A word without the parts that do not distinguish words.
+    """Reduce a word to the part that counts: no case, `_`, `-` or extra white space.
 
     >>> plain(" Partial-Support ")
     'partial support'
@@ -76,7 +76,7 @@ class ReplyReader:
     """Reads replies of one form.
 
     Args:
-        labels: of a judge that gives labels; None: the words of the reply are its texts.
+        labels: the judge's labels; None: the words of the reply are texts.
     """
 
     def __init__(self, form: ReplyForm, labels: Labels | None) -> None:
@@ -89,10 +89,10 @@ class ReplyReader:
             self._alone = re.compile(f"{_OPENS}({labels.shape}){_CLOSES}[.]?\\s*", re.IGNORECASE)
 
     def read(self, text: str) -> tuple[Any, list[str]]:
-        """What the reply says: a label, a list of labels or texts, or a map of labels by key; and
-        the words of the reply that each say it, without those of a label alone.
+        """Read a reply: a label, a list of labels or texts, or a map of labels by key. Also returns
+        the words of the reply behind each, except for a single label.
 
-        Raises: JudgeOutputError, incomplete for a missing field, else unparseable.
+        Raises: JudgeOutputError, incomplete for a missing field, otherwise unparseable.
         """
         body = drop_thoughts(text)
         if (fenced := _FENCED.fullmatch(body)) is not None:
@@ -132,26 +132,26 @@ class ReplyReader:
 
     def _label(self, body: str) -> tuple[str, list[str]]:
         labels = self._labels
-        assert labels is not None  # the form is refused for judges that give none
+        assert labels is not None  # judges without labels cannot have this form
         matches = [hit for marked in self._marked for hit in marked.finditer(body)]
         if matches:
             if lost := next((hit for hit in matches if hit[2] is None), None):
                 raise ValueError(f"no label after {lost[1]!r}")
             named = [labels.of(hit[2]) for hit in matches]
             if len(set(named)) > 1:
-                raise ValueError(f"it says {' and '.join(dict.fromkeys(named))}")
+                raise ValueError(f"it gives {' and '.join(dict.fromkeys(named))}")
             return named[0], [hit[0] for hit in matches]
         if self._marked and not self._form.last_line:
-            raise ValueError(f"none of {', '.join(map(repr, self._form.after))} stands in it")
+            raise ValueError(f"it contains none of {', '.join(map(repr, self._form.after))}")
         line = body.splitlines()[-1] if self._form.last_line else body
         if (alone := self._alone.fullmatch(line)) is None:
             where = "the last line" if self._form.last_line else "the reply"
-            raise ValueError(f"{where} is not a label alone: {line[:80]!r}")
+            raise ValueError(f"{where} is not a single label: {line[:80]!r}")
         return labels.of(alone[1]), []
 
 
 def _after(marker: str, label: str) -> re.Pattern[str]:
-    """The marker, and in group 2 the label if one follows; white space in markers is free."""
+    """The marker, and in group 2 the label if one follows; any white space fits in markers."""
     words = re.findall(r"\w+|[^\w\s]", marker)
     shape = r"\s*".join(map(re.escape, words))
     begins = r"(?<!\w)" if re.match(r"\w", words[0]) else ""
@@ -160,7 +160,7 @@ def _after(marker: str, label: str) -> re.Pattern[str]:
 
 
 def read_items(body: str) -> list[str]:
-    """The texts and numbers of one flat list, as JSON or Python write it.
+    """Read the texts and numbers of one flat list, in JSON or Python syntax.
 
     Raises: ValueError for anything else.
 
@@ -191,7 +191,7 @@ def _unescape(text: str) -> str:
     unescaped = _ESCAPE.sub(_escape, text)
     return unescaped.encode("utf-16", "surrogatepass").decode(
         "utf-16"
-    )  # pairs; raises for half of one
+    )  # raises for half a surrogate pair
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -215,7 +215,7 @@ def _object(body: str) -> dict[str, Any]:
 def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise ValueError("a field stands there twice")
+        raise ValueError("a field occurs twice")
     return fields
 
 

@@ -1,6 +1,6 @@
-"""Texts with placeholders, filled in without running anything, and how lists are written in them.
+"""Templates with placeholders, filled without running code, and styles of lists in them.
 
-Source: the syntax is that of Python's `str.format`, cut down to names: `{name}`, and `{{` and `}}`
+Source: the syntax is Python's `str.format`, reduced to names: `{name}`, and `{{` and `}}`
 for braces.
 """
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Piece(NamedTuple):
-    """A stretch of a template: text that stays, or, where `name` is given, a hole; line from 1."""
+    """A part of a template: fixed text or, with a `name`, a placeholder; lines count from 1."""
 
     text: str
     name: str | None
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
 
 class TemplateError(ValueError):
-    """A template that cannot be filled in; `line` of the template, from 1."""
+    """A template that cannot be filled; `line` of the template, from 1."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
@@ -34,9 +34,9 @@ class TemplateError(ValueError):
 
 
 def pieces(template: str) -> tuple[Piece, ...]:
-    """A template cut at its placeholders.
+    """Cut a template at its placeholders.
 
-    Raises: TemplateError for a single brace, or one around anything but a name.
+    Raises: TemplateError for a single brace, or braces around anything but a name.
 
     >>> [(piece.text, piece.name) for piece in pieces('Q: {question} {{"O": 3}}')]
     [('Q: ', None), ('', 'question'), (' {"O": 3}', None)]
@@ -53,15 +53,13 @@ def _cut(template: str) -> Iterator[Piece]:
         whole, name = match[0], match[1]
         if name is not None:
             if not _NAME.fullmatch(name):
-                what = f"{whole!r} is no placeholder; a brace of the text itself is written twice"
+                what = f"{whole!r} is not a placeholder; write a literal brace twice"
                 raise TemplateError(line, f"{what}: {{{{ or }}}}")
             yield Piece("", name, line)
         elif len(whole) == 2:
             yield Piece(whole[0], None, line)
         else:
-            raise TemplateError(
-                line, f"a single {whole!r}; one of the text itself is written twice"
-            )
+            raise TemplateError(line, f"a single {whole!r}; write a literal brace twice")
         end = match.end()
     yield Piece(template[end:], None, line)
 
@@ -81,7 +79,7 @@ def _join_pieces(cut: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def fill(cut: Sequence[Piece], values: Mapping[str, str]) -> str:
-    """The text with a value in each hole; values are never looked through for placeholders."""
+    """Put a value into each placeholder; values are never searched for placeholders."""
     return "".join([piece.text if piece.name is None else values[piece.name] for piece in cut])
 
 
@@ -103,10 +101,10 @@ STYLES: Mapping[str, Callable[[Sequence[str]], str]] = {
 
 
 def as_text(value: Any, style: ListStyle) -> str:
-    """An input of a judge as it stands in a prompt; a list by its style, numbered from 1.
+    """Write a judge's input as text for a prompt; a list in its style, numbered from 1.
 
-    Of a map, which judges number through all calls, the values count: a published prompt sees
-    the list of its own call.
+    For a map, which judges number through all calls, only the values count: a published prompt
+    sees the list of its own call.
 
     >>> as_text({"11": "it's red", "12": "it moves"}, "python")
     '["it\\'s red", \\'it moves\\']'
@@ -119,6 +117,6 @@ def as_text(value: Any, style: ListStyle) -> str:
 
 
 def _plain(value: Any) -> str:
-    if value is None:  # an input that may be left out
+    if value is None:  # an optional input
         return ""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""Which words of a text state a point: verbatim quotes, and spans and reasons by rule."""
+"""Finds the words of a text that state a point: verbatim quotes, and spans and reasons by rule."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .segments import sentence_offsets
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Where the quote stands in the text: `text[start:end]`, the first place if there are several.
+    """Find a quote in the text: `text[start:end]`, the first place if there are several.
 
-    Exact first, without white space at either end of the quote; else with any white space between
-    its words. Letters, case and punctuation must be the same, and a blank quote stands nowhere.
+    First an exact match, without white space at either end of the quote; then with any white space
+    between its words. Letters, case and punctuation must agree. A blank quote is never found.
 
     >>> find_quote("the river  rose", "Then the river\\nrose.")
     (5, 19)
@@ -32,19 +32,19 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def is_quoted(quote: str, text: str) -> bool:
-    """Whether the quote stands in the text, as find_quote reads it."""
+    """Whether find_quote finds the quote in the text."""
     return find_quote(quote, text) is not None
 
 
 MAX_SPANS = 3
-ENOUGH = 0.8  # of the words that a text holds: no further sentence is quoted then
-MAX_WORDS = 8  # of those named in a reason, stated or missing
+ENOUGH = 0.8  # share of the found words after which no further sentence is quoted
+MAX_WORDS = 8  # listed in a reason, stated or missing
 
 _CLAUSE_END = re.compile(r"[,;:]\s+|\s[–—-]\s")
 
 
 class _Part(NamedTuple):
-    """A stretch `text[start:end]` without white space at its ends, and its stems."""
+    """A part `text[start:end]` without white space at its ends, and its stems."""
 
     start: int
     end: int
@@ -52,12 +52,12 @@ class _Part(NamedTuple):
 
 
 def spans(needed: str, text: str) -> list[tuple[int, int]]:
-    """Where a text holds the content words of another, `text[start:end]` each, in its order.
+    """Find the content words of another text: the parts `text[start:end]` that hold them, in order.
 
-    All words count where it holds none of those.
+    If the text holds no content word, all words count.
 
-    As few sentences as hold 80% of those that it holds at all, 3 at most, without the clauses at
-    either end of a sentence that hold none.
+    The parts are the fewest sentences, 3 at most, that hold 80% of the words that occur at all,
+    without clauses at either end of a sentence that hold none.
 
     >>> text = "Snow fell. In wind, vortices leave the deck; nobody saw it."
     >>> [text[start:end] for start, end in spans("wind sheds vortices from the deck", text)]
@@ -77,16 +77,16 @@ def spans(needed: str, text: str) -> list[tuple[int, int]]:
 
 
 def _holding(wanted: frozenset[str], text: str) -> list[tuple[_Part, frozenset[str]]]:
-    """The sentences that hold some of the words, each with those."""
+    """The sentences that hold some of the words, each with its words."""
     both = ((part, part.words & wanted) for part in _sentences(text))
     return [(part, words) for part, words in both if words]
 
 
 def reason(needed: str, text: str) -> str:
-    """Which content words of one text another holds, in a line.
+    """Say in one line which content words of one text another text contains.
 
     >>> reason("wind sheds vortices from the deck", "In wind, vortices leave the deck.")
-    '3 of 4 words stand there: wind, vortices, deck; missing: sheds'
+    '3 of 4 words found: wind, vortices, deck; missing: sheds'
     """
     wanted, words = content_words(needed), all_words(text)
     surface: dict[str, str] = {}
@@ -95,7 +95,7 @@ def reason(needed: str, text: str) -> str:
             surface.setdefault(word, match)
     stated = [shown for word, shown in surface.items() if word in words]
     missing = [shown for word, shown in surface.items() if word not in words]
-    parts = [f"{len(stated)} of {len(surface)} words stand there"]
+    parts = [f"{len(stated)} of {len(surface)} words found"]
     parts[0] += f": {_list_words(stated)}" if stated else ""
     return "; ".join([*parts, f"missing: {_list_words(missing)}"] if missing else parts)
 
@@ -112,10 +112,10 @@ def _sentences(text: str) -> tuple[_Part, ...]:
 
 
 def _cut(text: str, sentence: _Part, words: frozenset[str]) -> tuple[int, int]:
-    """The sentence from the first to the last of its clauses that hold one of the words."""
+    """The sentence from the first to the last clause that holds one of the words."""
     inner = text[sentence.start : sentence.end]
     holding = [part for part in _clauses(inner) if part.words & words]
-    if not holding:  # one clause, or a word that the border of two cuts
+    if not holding:  # one clause, or a word cut by the border of two clauses
         return sentence.start, sentence.end
     start, end = holding[0].start, holding[-1].end
     while inner[end - 1] in ",;:–—- \t" and end > start + 1:
@@ -125,7 +125,7 @@ def _cut(text: str, sentence: _Part, words: frozenset[str]) -> tuple[int, int]:
 
 @lru_cache(maxsize=16_384)
 def _clauses(sentence: str) -> tuple[_Part, ...]:
-    """The clauses of a sentence; () where it is one."""
+    """The clauses of a sentence; () if it has only one."""
     ends = [match.end() for match in _CLAUSE_END.finditer(sentence)]
     if not ends:
         return ()

@@ -1,7 +1,7 @@
-"""What judges that make lists share: loading, fitting, dry runs and worked examples.
+"""Shared parts of judges that make lists: loading, fitting, dry runs and worked examples.
 
-All in the worked examples is made up for the prompts: no place, ship, firm or product is real, so
-that nothing of an example can be right elsewhere.
+Everything in the worked examples is made up for the prompts: no place, ship, firm or product is
+real, so that an example cannot help with real data.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Spans = Mapping[str, Sequence[str]]
 
 
 class ListMaker(Judge):
-    """A judge whose result is a list that can be compared with one that people made.
+    """A judge that makes a list, which can be compared with a human list.
 
     Attributes:
-        kind: the files that lists of people stand in.
-        made_from: the inputs of a list, the arguments of `made`.
-        predictor, output: the question asked, and the field of the reply that holds the list.
+        kind: the kind of files with human lists.
+        made_from: the inputs of a list, the arguments of `make_texts`.
+        predictor, output: the question, and the field of the reply that holds the list.
     """
 
     kind: ClassVar[ListKind]
@@ -33,24 +33,24 @@ class ListMaker(Judge):
     output: ClassVar[str]
 
     async def make_texts(self, **inputs: Any) -> list[str]:
-        """The texts of the list, by as many calls as it takes. Raises: JudgeError."""
+        """Make the texts of the list, in as many calls as needed. Raises: JudgeError."""
         raise TypeError(f"{type(self).__name__} must define make_texts()")
 
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
-        """One call whose right reply is a list of people, ready for JSON: a worked example.
+        """Turn a human list into a worked example: a call whose reply is the list, ready for JSON.
 
         Args:
-            inputs: by `made_from`. texts: the list. spans: of a text, where they are known, the
-                verbatim words of the inputs that state it.
+            inputs: by `made_from`. texts: the list. spans: of a text, if known, the verbatim words
+                of the inputs that state it.
         """
         raise TypeError(f"{type(self).__name__} must define example()")
 
 
-UNKNOWN = "what a model makes of it, which nobody knows beforehand"
+UNKNOWN = "the result of a model's reply, unknown in advance"
 
 
 def fill_up(texts: Sequence[str], most: int) -> list[str]:
-    """The texts, and up to `most` of them: the same over and over, each with a number.
+    """Fill a list up to `most` texts: repeat the texts, each with a number.
 
     >>> fill_up(["Wind moves it."], 3)
     ['Wind moves it.', 'Wind moves it. 2', 'Wind moves it. 3']
@@ -67,7 +67,7 @@ def add_example(predict: dspy.Predict, example: dict[str, Any]) -> None:
 
 _CANAL = "Why did the Ostrel Canal close, and what is it used for now?"
 
-# Essential facts first; the last two are worthwhile. Who kept roses answers nothing.
+# Essential facts first; the last two are worthwhile. Nothing asks who kept roses.
 NUGGETS: dict[str, Any] = {
     "question": _CANAL,
     "passages": {
@@ -120,7 +120,7 @@ SUBQUESTIONS: dict[str, Any] = {
 
 _COATING = "Is the hull coating Velline worth its price for a ferry company?"
 
-# The second point rests on two places that are apart, so it has two spans.
+# The second point is stated in two separate places, so it has two spans.
 KEY_POINTS: dict[str, Any] = {
     "question": _COATING,
     "document": (
@@ -172,8 +172,8 @@ MERGED_POINTS: dict[str, Any] = {
     ],
 }
 
-# One sentence has two claims, "it" becomes a name, and the question, the remark about the answer
-# and the claim that comes back are left out.
+# One sentence has two claims, "it" becomes a name; the question, the remark about the answer
+# and the repeated claim are left out.
 CLAIMS: dict[str, Any] = {
     "answer": (
         "Is Velline worth its price? Here is what was found. In trials on six ferries in 2016 "

@@ -1,6 +1,7 @@
-"""Fields of one JSON object, checked: complaints give line, field, got and wanted.
+"""Checked fields of one JSON object: errors give the line, the field, the value and what was
+wanted.
 
-`Choice` takes the rows with given values in their fields (`--where FIELD=VALUE`).
+`Choice` selects the rows with given values in their fields (`--where FIELD=VALUE`).
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from .problems import InputError, Problems
 L = TypeVar("L", bound=str)
 
 ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their rows in `artifacts`
-HIGHEST_GRADE = 100  # tools make an array as long as the highest grade
+HIGHEST_GRADE = 100  # tools create an array as long as the highest grade
 A_GRADE = f"a whole number from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
-_LABELS = {str, int, NoneType}  # what labels by member, or by part, may be written as
+_LABELS = {str, int, NoneType}  # types of labels by member, or by part
 _SHARES = ("score", "outside_probability")
 _SURE = (*_SHARES, "probabilities", "votes", "parts", "confidence", "superseded")
 _LABEL_SCORES = frozenset((*_SURE, "rationale", "evidence"))
@@ -38,9 +39,9 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
 
 @dataclass(frozen=True)
 class Line:
-    """A JSON object of a file, or one inside it; `prefix` is the way there, as `metadata.`.
+    """A JSON object of a file, or one inside it; `prefix` is its path, such as `metadata.`.
 
-    `theirs` has the names that the file has for fields that are called otherwise here.
+    `theirs`: the file's names of fields that have other names here.
     """
 
     path: Path
@@ -51,37 +52,37 @@ class Line:
     theirs: Mapping[str, str] | None = None
 
     def error(self, kind: str, what: str) -> None:
-        """Note something that must be mended before the file can be used."""
+        """Record a fault that makes the file unusable."""
         self.problems.error(self.path, self.number, kind, what)
 
     def skip(self, kind: str, what: str) -> None:
-        """Note something that is left out."""
+        """Record something that is left out."""
         self.problems.skip(self.path, self.number, kind, what)
 
     def keep(self, kind: str, what: str) -> None:
-        """Note something odd that is used as it is."""
+        """Record something unusual that is used unchanged."""
         self.problems.keep(self.path, self.number, kind, what)
 
     def name(self, field: str) -> str:
-        """The field as a reader of the file would point to it: `answer[3].text`."""
+        """The path of the field in the file: `answer[3].text`."""
         return self.prefix + (self.theirs or {}).get(field, field)
 
     def first(self, *fields: str) -> tuple[str, Any] | None:
-        """The first of these fields that is there and not null, with its value."""
+        """The first of these fields that is present and not null, with its value."""
         for field in fields:
             if (value := self.row.get(field)) is not None:
                 return field, value
         return None
 
     def id(self, *fields: str) -> str | None:
-        """The id under the first of these fields; missing or no id: an error, and None."""
+        """The id under the first of these fields; missing or not an id: an error, and None."""
         name = self.optional_id(*fields)
         if name is None and self.first(*fields) is None:
             self.missing(*fields)
         return name
 
     def optional_id(self, *fields: str) -> str | None:
-        """The id under the first of these fields, None if there is none; no id: an error."""
+        """The id under the first of these fields, or None; not an id: an error."""
         for field in fields:
             if (value := self.row.get(field)) is not None:
                 if (name := as_id(value)) is None:
@@ -100,11 +101,11 @@ class Line:
         return first[1]
 
     def optional_text(self, *fields: str) -> str:
-        """The text under the first of these fields, "" if there is none; not text: an error."""
+        """The text under the first of these fields, or ""; not text: an error."""
         return (self.text(*fields) or "") if self.first(*fields) else ""
 
     def array(self, *fields: str) -> list[Any] | None:
-        """The list under the first of these fields; missing or no list: an error, and None."""
+        """The list under the first of these fields; missing or not a list: an error, and None."""
         if (first := self.first(*fields)) is None:
             self.missing(*fields)
             return None
@@ -117,7 +118,7 @@ class Line:
         """The objects of the list under these fields; any other item is an error.
 
         Args:
-            text_as: where given, a text stands for an object with the text in this field.
+            text_as: if given, a text counts as an object with the text in this field.
         """
         if (items := self.array(*fields)) is None:
             return None
@@ -133,7 +134,7 @@ class Line:
         return lines
 
     def child(self, field: str) -> Line | None:
-        """The object under this field; None if it is absent or, an error, something else."""
+        """The object under this field; None if it is missing; anything else is an error."""
         if (value := self.row.get(field)) is None:
             return None
         if not isinstance(value, dict):
@@ -142,7 +143,7 @@ class Line:
         return replace(self, row=value, prefix=f"{self.name(field)}.")
 
     def label(self, field: str, labels: tuple[L, ...]) -> L | None:
-        """The label in this field, one of these in any case; others are reported, not judged."""
+        """The label in this field, one of these in any case; others are reported as not judged."""
         written = self.row.get(field)
         normal = written.strip().lower() if isinstance(written, str) else None
         label = next((label for label in labels if label == normal), None)
@@ -152,10 +153,10 @@ class Line:
         return label
 
     def read_label_scores(self) -> dict[str, Any]:
-        """What a judge gave beside a label, if anything; invalid values are not used.
+        """A judge's values beside a label, if any; invalid values are ignored.
 
         `score`, `probabilities`, `outside_probability`, `votes`, `method`, `confidence`,
-        `superseded`, `parts`, and what `read_explanation` finds.
+        `superseded`, `parts`, and the result of `read_explanation`.
         """
         details: dict[str, Any] = {}
         if _LABEL_SCORES.isdisjoint(self.row):
@@ -167,12 +168,12 @@ class Line:
             if (number := as_share(share)) is not None:
                 details[field] = number
             else:
-                what = f"field {self.name(field)!r} is {show(share)}, wanted 0 to 1; not used"
+                what = f"field {self.name(field)!r} is {show(share)}, wanted 0 to 1; ignored"
                 self.keep(field, what)
         if isinstance(chances, dict) and None not in map(as_share, chances.values()):
             details["probabilities"] = {label: as_share(p) for label, p in chances.items()}
         elif chances is not None:
-            wanted = "wanted label -> 0 to 1; not used"
+            wanted = "wanted label -> 0 to 1; ignored"
             what = f"field {self.name('probabilities')!r} is {show(chances)}, {wanted}"
             self.keep("probabilities", what)
         for field, of in (("votes", "member"), ("parts", "part")):
@@ -184,7 +185,7 @@ class Line:
                 }
             else:
                 what = f"field {self.name(field)!r} is {show(written)}, wanted {of} -> label"
-                self.keep(field, f"{what} or null; not used")
+                self.keep(field, f"{what} or null; ignored")
         sure, before = self.row.get("confidence"), self.row.get("superseded")
         if isinstance(sure, int | float) and not isinstance(sure, bool) and math.isfinite(sure):
             details["confidence"] = float(sure)
@@ -196,9 +197,9 @@ class Line:
         return details | self.read_explanation()
 
     def read_explanation(self) -> dict[str, Any]:
-        """A judge's `evidence` and `rationale`, if there.
+        """A judge's `evidence` and `rationale`, if present.
 
-        Texts and lists of other things under `evidence` may be what was judged: those are left.
+        Texts and other lists under `evidence` may be the judged texts, so they are left alone.
         """
         fields: dict[str, Any] = {}
         if isinstance(reason := self.row.get("rationale"), str):
@@ -207,12 +208,12 @@ class Line:
         if is_evidence(written) and (evidence := read_evidence(written)) is not None:
             fields["evidence"] = evidence
         elif written and is_evidence(written):
-            wanted = "wanted objects with of, quote, start, end and sha256, or is_quoted; not used"
+            wanted = "wanted objects with of, quote, start, end and sha256, or is_quoted; ignored"
             self.keep("evidence", f"field {self.name('evidence')!r} is {show(written)}, {wanted}")
         return fields
 
     def read_failure(self) -> Reason | None:
-        """Why what stands here could not be made; None where it could. No such reason: an error."""
+        """Why this could not be made; None: it was made. An unknown reason is an error."""
         if (written := self.first(FAILED, OLD_FAILED)) is None:
             return None
         try:
@@ -222,22 +223,22 @@ class Line:
             return Reason.ERROR
 
     def missing(self, *fields: str) -> None:
-        """Note, as an error, that none of these fields is there."""
+        """Record, as an error, that all of these fields are missing."""
         has = ", ".join(map(str, self.row)) or "nothing"
         wanted = " or ".join(repr(self.name(f)) for f in fields)
         self.error("missing_field", f"field {wanted} is missing; the object has {shorten(has)}")
 
     def bad(self, field: str, value: Any, wanted: str) -> None:
-        """Note, as an error, a value of the wrong type."""
+        """Record, as an error, a value of the wrong type."""
         what = f"field {self.name(field)!r} is {show(value)}, wanted {wanted}"
         self.error("bad_field", what)
 
 
 def read_lines(path: Path, problems: Problems, where: Where | None = None) -> Iterator[Line]:
-    """The objects of a JSONL file (or of one JSON document), `castorini.cli` envelopes opened.
+    """The objects of a JSONL file (or of one JSON document); `castorini.cli` envelopes are opened.
 
     Args:
-        where: take only objects whose top-level fields have one of these values, as text.
+        where: use only objects whose top-level fields have one of these values, as text.
 
     Raises: InputError, at the end, for a field or value of `where` that no object has.
     """
@@ -255,7 +256,7 @@ def is_envelope(row: Mapping[str, Any]) -> bool:
 
 
 def _open_artifacts(line: Line) -> Iterator[Line]:
-    """The line itself, or what its artifacts hold; an artifact in another file is skipped."""
+    """The line itself, or the content of its artifacts; an artifact in another file is skipped."""
     if not is_envelope(line.row):
         yield line
         return
@@ -265,7 +266,7 @@ def _open_artifacts(line: Line) -> Iterator[Line]:
         value = next((artifact.row[f] for f in ("data", "value") if f in artifact.row), None)
         if value is None:
             what = f"{artifact.prefix}data is missing (path: {show(artifact.row.get('path'))})"
-            line.skip("envelope_file", f"{what}; pass the file itself to read it")
+            line.skip("envelope_file", f"{what}; to read it, give the file itself")
             continue
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, dict):
@@ -275,7 +276,7 @@ def _open_artifacts(line: Line) -> Iterator[Line]:
 
 
 def as_id(value: object) -> str | None:
-    """An id as text without surrounding white space: `12` and `"12"` are one; None if no id."""
+    """An id as text without surrounding white space: `12` equals `"12"`; None if not an id."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, int) and not isinstance(value, bool):
@@ -284,7 +285,7 @@ def as_id(value: object) -> str | None:
 
 
 def as_int(value: object) -> int | None:
-    """A whole number from 3, 3.0, "3" or "3.0"; None for all else, truth values included."""
+    """A whole number from 3, 3.0, "3" or "3.0"; None for anything else, also for truth values."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -297,13 +298,13 @@ def as_int(value: object) -> int | None:
 
 
 def as_grade(value: object) -> int | None:
-    """A grade of relevance, as `as_int`; None also beyond HIGHEST_GRADE, to either side."""
+    """A relevance grade, like `as_int`; None also if beyond HIGHEST_GRADE on either side."""
     grade = as_int(value)
     return grade if grade is not None and abs(grade) <= HIGHEST_GRADE else None
 
 
 def as_share(value: object) -> float | None:
-    """A number from 0 to 1, also as text (of a CSV file); None for all else."""
+    """A number from 0 to 1, also as text (of a CSV file); None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     with suppress(ValueError):
@@ -318,7 +319,7 @@ def show(value: object) -> str:
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """The beginning of a text that would be too long for a message."""
+    """The start of a text that would be too long for a message."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -326,20 +327,20 @@ _TABLES = (".xlsx", ".xls", ".ods", ".parquet")
 
 
 def stem(path: Path) -> str:
-    """The file's name without folder, `.gz` and format suffix; a run's name of last resort."""
+    """The file's name without folder, `.gz` and format suffix; the default name of a run."""
     name = path.name.removesuffix(".gz")
     for suffix in (*(".jsonl", ".json", ".tsv", ".txt", ".csv", ".run"), *_TABLES):
         name = name.removesuffix(suffix)
     return name
 
 
-Where = Mapping[str, Sequence[str]]  # field -> the values of which a row must have one
-_SHOWN = 20  # fields or values that a message names
-_LONGEST = 40  # characters of a value there
+Where = Mapping[str, Sequence[str]]  # field -> values, one of which a row must have
+_SHOWN = 20  # fields or values in a message
+_LONGEST = 40  # characters of each value in a message
 
 
 class Choice:
-    """Takes the rows that are wanted, and knows what it saw for a choice that fits none."""
+    """Selects rows, and remembers what it saw, to explain a choice that fits none."""
 
     def __init__(self, where: Where) -> None:
         self._where = where
@@ -348,9 +349,9 @@ class Choice:
         self._missing = {(name, value) for name, values in where.items() for value in values}
 
     def takes(self, row: Mapping[str, Any]) -> bool:
-        """Whether the row has one of the values wanted of each field.
+        """Whether the row has one of the wanted values for each field.
 
-        Lists and objects are not values to choose by.
+        Lists and objects cannot be chosen by.
         """
         if not self._where:
             return True
@@ -371,13 +372,13 @@ class Choice:
     def check(self, path: Path, problems: Problems) -> None:
         """Call it at the end. Raises: InputError for a field or a value that no row has.
 
-        Of a file with errors, whose rows were not all read, there is no telling.
+        It cannot decide this for a file with errors, whose rows were not all read.
         """
         if any(row.action == "error" for row in problems):
             return
         for name, values in self._where.items():
             if not (seen := self._values[name]) and self._fields:
-                what = f"no row has a field {name!r} to choose by"
+                what = f"no row has a field {name!r}"
                 raise InputError(f"{path}: {what}, wanted one of {_list_names(self._fields)}")
             for value in values:
                 if (name, value) in self._missing and seen:
@@ -394,15 +395,15 @@ def _list_names(names: Mapping[str, None]) -> str:
     return ", ".join(short[:_SHOWN]) + ", ..." * (len(short) > _SHOWN)
 
 
-MAX_OPEN = 128  # files; one beyond them is opened for each line
+MAX_OPEN = 128  # files; further files are opened for each line
 
 
 class LineIndex:
-    """Lines recorded under keys, file after file, and read again in that order for each key.
+    """Records lines under keys, file by file, and reads the lines of a key again in that order.
 
-    Holds four integers a line, and the files that it read open. An object that has no offset of its
-    own in its file, which is compressed, one JSON document or an envelope, is copied into a
-    temporary file that goes when the index does.
+    Holds four integers per line, and keeps its files open. An object without its own offset in its
+    file (compressed, one JSON document or an envelope) is copied into a temporary file, which is
+    deleted with the index.
     """
 
     def __init__(self) -> None:
@@ -415,7 +416,7 @@ class LineIndex:
         self._end = 0
 
     def note(self, line: Line, key: str) -> None:
-        """Remember where a line stands; the lines of one file come together."""
+        """Record the place of a line; the lines of one file come together."""
         if not self._paths or self._paths[-1] != line.path:
             self._paths.append(line.path)
             self._starts = line_starts(line.path) if has_lines(line.path) else None
@@ -425,7 +426,7 @@ class LineIndex:
         else:
             try:
                 copy = orjson.dumps(line.row)
-            except TypeError:  # more levels than it writes
+            except TypeError:  # more levels than orjson writes
                 line.error("bad_json", "is nested too deeply, wanted 254 levels at most")
                 return
             try:
@@ -444,7 +445,7 @@ class LineIndex:
     def lines(self, key: str) -> Iterator[Line]:
         """The lines of a key, in the order in which they were recorded.
 
-        Raises: InputError if a line does not stand there any more.
+        Raises: InputError if a line is no longer there.
         """
         problems = Problems()
         entries = iter(self._stored.get(key, ()))
@@ -473,5 +474,5 @@ class LineIndex:
 def _close(copies: IO[bytes], others: Mapping[Path, IO[bytes]]) -> None:
     for stream in others.values():
         stream.close()
-    with suppress(OSError):  # what the disk did not take is not wanted any more
+    with suppress(OSError):  # unwritten data is no longer needed
         copies.close()

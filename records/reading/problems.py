@@ -1,4 +1,4 @@
-"""What was wrong with a file: where, what, got, wanted; what was meant, and what to install."""
+"""Problems with files: place, fault, value, what was wanted; suggestions, and what to install."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, Literal, TextIO
 
 
 def escape(text: str) -> str:
-    """The text with control characters, bidi marks and half characters as escapes, lines kept.
+    """Replace control characters, bidi marks and half characters by escapes; keep line breaks.
 
     >>> escape("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
@@ -31,15 +31,15 @@ def escape(text: str) -> str:
 
 
 def write_note(text: str) -> None:
-    """Write to stderr, as `shown`: paths, ids and flags may hold anything.
+    """Write escaped text to stderr: paths, ids and flags may hold anything.
 
-    A terminal gets lines that are broken between words.
+    On a terminal, lines are broken between words.
     """
     _write(text, sys.stderr)
 
 
 def write_text(text: str) -> None:
-    """Write to stdout, as `write_note` does to stderr."""
+    """Write to stdout, like `write_note` to stderr."""
     _write(text, sys.stdout)
 
 
@@ -51,10 +51,10 @@ def _write(text: str, stream: TextIO) -> None:
 
 
 def wrap(text: str, width: int, *, breaks_words: bool = False) -> str:
-    """The text in lines of at most so many columns, each indented as it was.
+    """Break lines at a width; indentation is kept.
 
     Args:
-        breaks_words: whether a word that is longer than a line is broken.
+        breaks_words: break words that are longer than a line.
 
     >>> wrap("  one two three\\n", 10)
     '  one two\\n  three\\n'
@@ -70,7 +70,7 @@ def wrap(text: str, width: int, *, breaks_words: bool = False) -> str:
 
 
 def cell(text: str, most: int | None = None) -> str:
-    """As `shown`, on one line, of at most so many characters, cut between words if possible.
+    """Write escaped text on one line of at most `most` characters, cut between words if possible.
 
     >>> cell("one\\ntwo"), cell("abcdef", 5), cell("three short words", 14)
     ('one\\\\ntwo', 'ab...', 'three short...')
@@ -84,7 +84,7 @@ def cell(text: str, most: int | None = None) -> str:
 
 
 def figure(value: float | None, digits: int = 3, sign: str = "") -> str:
-    """A number, or - where there is none.
+    """Format a number, or - for None.
 
     >>> figure(0.25), figure(0.25, 2, "+"), figure(None)
     ('0.250', '+0.25', '-')
@@ -95,7 +95,7 @@ def figure(value: float | None, digits: int = 3, sign: str = "") -> str:
 def interval(
     low: float | None, high: float | None, digits: int = 3, sign: str = "", none: str = "-"
 ) -> str:
-    """The bounds of a number in brackets, or `none` where there are none.
+    """Format the bounds of a number in brackets, or `none` if they are missing.
 
     >>> interval(0.1, 0.25), interval(None, None), interval(None, 1.0, none="[- -]")
     ('[0.100 0.250]', '-', '[- -]')
@@ -106,7 +106,7 @@ def interval(
 
 
 def estimate(row: Mapping[str, Any] | None) -> str:
-    """A value with its bounds behind it, of a row with `value`, `low` and `high`.
+    """Format a value and its bounds, from a row with `value`, `low` and `high`.
 
     >>> estimate({"value": 0.5, "low": 0.4, "high": 0.625})
     '0.500 [0.400, 0.625]'
@@ -116,7 +116,7 @@ def estimate(row: Mapping[str, Any] | None) -> str:
     return f"{figure(row['value'])} [{figure(row['low'])}, {figure(row['high'])}]"
 
 
-SHOWN_ALIKE = 3  # problems of one kind that differ in names and numbers alone
+SHOWN_ALIKE = 3  # shown problems that differ only in names and numbers
 SHOWN = 10  # problems quoted in an error message; all of them are in `Problems`
 
 
@@ -124,22 +124,22 @@ class InputError(Exception):
     """A file, flag or config that cannot be used; the text says where, what, got and wanted."""
 
     def __str__(self) -> str:
-        """The text with control characters as escapes: it may hold a path, an id or a flag."""
+        """The text, escaped: it may hold a path, an id or a flag."""
         return escape(super().__str__())
 
 
 def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputError:
-    """The InputError for a file that cannot be opened, or holds no UTF-8 text."""
+    """Make the InputError for a file that cannot be opened, or is not UTF-8 text."""
     why = error.strerror if isinstance(error, OSError) else None
     if isinstance(error, FileNotFoundError) and Path(path).is_symlink():
-        why = f"a link to {Path(path).readlink()}, which is not there"
+        why = f"a link to {Path(path).readlink()}, which does not exist"
     return InputError(f"{path}: cannot be read ({why or error})")
 
 
 def check_no_pipe(path: str | Path) -> None:
     """Raise InputError for a pipe or a device: inputs are read more than once.
 
-    Call it before a user's file is opened, which would wait for a pipe's other end.
+    Call it before a user's file is opened; opening would wait for a pipe's other end.
     """
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -149,7 +149,7 @@ def check_no_pipe(path: str | Path) -> None:
 
 @contextmanager
 def raise_at(at: str | Path) -> Iterator[None]:
-    """Raise a ValueError from within as InputError, with the file and line before it."""
+    """Turn a ValueError inside into an InputError, with the file and line in front."""
     try:
         yield
     except ValueError as error:
@@ -158,7 +158,7 @@ def raise_at(at: str | Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong at one line; `kind` is the short name that problems are counted by."""
+    """One fault in one line; `kind` is the short name under which problems are counted."""
 
     file: str
     line: int
@@ -172,42 +172,42 @@ class Problem:
 
 
 class Problems:
-    """Collects what readers find, so that a user sees every problem at once and none is lost.
+    """Collects what readers find, so that you see all problems together.
 
     An `error` makes the file unusable (`raise_errors` ends the reading); a `skip` leaves one
-    thing out; a `keep` only mentions it. Nothing is ever left out without a row here.
+    thing out; a `keep` only mentions it. Everything that is left out has a row here.
     """
 
     def __init__(self) -> None:
         self.rows: list[Problem] = []
-        self.notes: dict[str, None] = {}  # how files were read, where that was guessed
+        self.notes: dict[str, None] = {}  # guesses about how to read files
 
     def note(self, text: str) -> None:
-        """Say once how a file was read."""
+        """Record once how a file was read."""
         self.notes[text] = None
 
     def error(self, file: str | Path, line: int, kind: str, what: str) -> None:
-        """Note something that must be mended before the file can be used."""
+        """Record a fault that makes the file unusable."""
         self.rows.append(Problem(str(file), line, kind, cell(what), "error"))
 
     def skip(self, file: str | Path, line: int, kind: str, what: str) -> None:
-        """Note something that was left out, by its line."""
+        """Record something that was left out, with its line."""
         self.rows.append(Problem(str(file), line, kind, cell(what), "skipped"))
 
     def keep(self, file: str | Path, line: int, kind: str, what: str) -> None:
-        """Note something odd that was used as it is."""
+        """Record something unusual that was used unchanged."""
         self.rows.append(Problem(str(file), line, kind, cell(what), "kept"))
 
     def take(self, others: Problems) -> None:
-        """Add what is not there yet, by file, line and kind: of a file that is read once more."""
+        """Add new problems, by file, line and kind, for a file that is read once more."""
         known = {(row.file, row.line, row.kind) for row in self.rows}
         self.rows += (r for r in others.rows if (r.file, r.line, r.kind) not in known)
         self.notes |= others.notes
 
     def raise_errors(self) -> None:
-        """Raise one InputError that quotes the first errors and says how many there are."""
+        """Raise one InputError with the first errors and their total number."""
         errors = {str(row): row for row in self.rows if row.action == "error"}
-        if not errors:  # a file that is read twice says it once
+        if not errors:  # a file that is read twice reports each once
             return
         alike: dict[tuple[str, ...], list[str]] = {}
         for text, row in errors.items():
@@ -221,7 +221,7 @@ class Problems:
         raise InputError("\n".join(lines[:SHOWN]) + beyond)
 
     def counts(self) -> dict[str, int]:
-        """Number of problems by kind, skipped and kept ones, most frequent first."""
+        """Number of problems by kind, skipped and kept, most frequent first."""
         return dict(Counter(row.kind for row in self.rows if row.action != "error").most_common())
 
     def __iter__(self) -> Iterator[Problem]:
@@ -236,13 +236,13 @@ _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 
 
 def _shape(what: str) -> str:
-    """What a message says, without the values in it; the first name in quotes is kept."""
+    """A message without the values in it; the first quoted name is kept."""
     first = _QUOTED.search(what)
     return (first[0] if first else "") + _VARIES.sub("", what)
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """The known names that are most like this one, the most alike first; [] if none is alike.
+    """The known names most similar to this one, the most similar first; [] if none is similar.
 
     >>> nearest("modle", ["data", "model", "models"], 2)
     ['model', 'models']
@@ -251,7 +251,7 @@ def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The question to put behind an error; "" if nothing is alike.
+    """Make the question at the end of an error; "" if no name is similar.
 
     >>> did_you_mean("asigner", ["assigner", "support"])
     '; did you mean assigner?'
@@ -260,12 +260,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def pip_install(extra: str) -> str:
-    """The command that installs an extra; until the package is on an index, from its source."""
+    """The command that installs an extra; before the first release, from the source."""
     return f"pip install '.[{extra}]' in the folder of nuggetjudge's source"
 
 
 def need(module: str, extra: str) -> Any:
-    """Import a module of an extra. Raises: InputError that says what to install."""
+    """Import a module of an extra. Raises: InputError with the package to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Files of settings, YAML or JSON, as checked models: each error gives its line.
+"""Files of settings, YAML or JSON, as checked models: each error has its line.
 
-Paths in a file are relative to the file. Settings that hold secrets are recognised by name.
+Paths in a file are relative to the file. Secret settings are recognised by name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a word of the name ends as names of secrets do.
+    """Whether a word of the name ends like the name of a secret.
 
     >>> is_secret("models.default.api_key"), is_secret("X-Auth-Token"), is_secret("run.max_tokens")
     (True, True, False)
@@ -38,7 +38,7 @@ def is_secret(name: str) -> bool:
 
 
 def has_secret(names: Iterable[str], value: Any) -> bool:
-    """Whether a value under these names is one, or names one itself, at any depth or as text."""
+    """Whether a value under these names is secret, or has a secret name, at any depth."""
     if any(map(is_secret, names)):
         return True
     if isinstance(value, dict):
@@ -49,13 +49,13 @@ def has_secret(names: Iterable[str], value: Any) -> bool:
 
 
 class FileText(str):
-    """A text of a config file, which knows the folder that the file is in."""
+    """A text of a config file that knows the file's folder."""
 
     folder: Path
 
 
 def texts_of_file(value: Any, folder: Path) -> Any:
-    """The value of a config file with each text in it as a `FileText`."""
+    """The value of a config file, with each text in it as a `FileText`."""
     if isinstance(value, dict):
         return {key: texts_of_file(inner, folder) for key, inner in value.items()}
     if isinstance(value, list):
@@ -67,12 +67,12 @@ def texts_of_file(value: Any, folder: Path) -> Any:
 
 
 def beside(value: Any) -> Any:
-    """The path that a text of a config file names; anything else as it is."""
+    """The path that a text of a config file names; anything else unchanged."""
     return value.folder / value if isinstance(value, FileText) else value
 
 
 def _pattern(value: Any) -> Any:
-    """A name or pattern in the file's folder, whose own name is never a pattern."""
+    """A name or pattern in the file's folder, whose own name never counts as a pattern."""
     if not isinstance(value, FileText):
         return str(value) if isinstance(value, Path) else value
     if _is_there(value):
@@ -85,9 +85,9 @@ def _path_or_name(value: Any) -> Any:
 
 
 def text_or_file(value: Any) -> Any:
-    """A text as it is; a Path, beside the config file, where it is the name of a file there.
+    """A Path, relative to the config file, if the text names a file there; otherwise the text.
 
-    What ends in `.txt` or `.md` is such a name, be there a file or not.
+    A text that ends in `.txt` or `.md` is always a file name.
     """
     if not isinstance(value, str) or "\n" in value:
         return value
@@ -105,17 +105,17 @@ def _is_there(text: FileText) -> bool:
 
 
 InputPath = Annotated[Path, BeforeValidator(beside)]
-InputPattern = Annotated[str, BeforeValidator(_pattern)]  # of files that may be many
+InputPattern = Annotated[str, BeforeValidator(_pattern)]  # of one or more files
 TextOrFile = Annotated[Path | str, BeforeValidator(text_or_file)]
-PathOrName = Annotated[str, BeforeValidator(_path_or_name)]  # a name that others know, if no path
+PathOrName = Annotated[str, BeforeValidator(_path_or_name)]  # a path, or a known name
 
-Keys = tuple[str, ...]  # of a value, from the root; positions in a list as text
+Keys = tuple[str, ...]  # path of a value from the root; list positions as text
 
-DEEPEST = 50  # levels; the deepest setting of ours has six
+DEEPEST = 50  # levels; our deepest setting has six
 _TAG = "tag:yaml.org,2002:"
 _TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "map", "seq")}
 _INT64 = 2**63
-_PLAINLY = {  # what pydantic says in the terms of its own types
+_PLAINLY = {  # plain words for pydantic's messages
     "extra_forbidden": "no such setting",
     "model_type": "wanted a section of settings",
     "dict_type": "wanted a section of settings",
@@ -123,8 +123,8 @@ _PLAINLY = {  # what pydantic says in the terms of its own types
     "int_parsing": "wanted a whole number",
     "int_type": "wanted a whole number",
 }
-_QUOTED = re.compile(r"'([^']*)'")  # the values that a message of pydantic lists
-_INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a location
+_QUOTED = re.compile(r"'([^']*)'")  # values in a message of pydantic
+_INNER = ("literal[", "constrained-", "[key]")  # parts that pydantic adds to a location
 
 
 class NotYaml(Exception):
@@ -136,7 +136,7 @@ class NotYaml(Exception):
 
 
 class _Plain(yaml.SafeLoader):
-    """Refuses, by line, what a few lines can make endless, and values that cannot be read."""
+    """Refuses, with the line, constructs that can become endless, and unreadable values."""
 
     depth = 0
 
@@ -144,7 +144,7 @@ class _Plain(yaml.SafeLoader):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
-            what = f"*{event.anchor} repeats another value; anchors are not taken, write it out"
+            what = f"*{event.anchor} repeats another value; anchors are not supported, write it out"
             raise NotYaml(line, what)
         if event.tag not in (None, "!", *_TAGS):
             raise NotYaml(line, f"not YAML of plain values (tag {event.tag.replace(_TAG, '!!')})")
@@ -157,21 +157,21 @@ class _Plain(yaml.SafeLoader):
         return node
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Leave `<<`, which would merge another section, without a reader, as any odd tag."""
+        """Give `<<`, which would merge another section, no reader, like any unknown tag."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep)
         except (yaml.YAMLError, NotYaml):
             raise
-        except Exception:  # a day 99, a number of 5,000 digits: whatever Python makes of it
+        except Exception:  # such as a day 99, or a number of 5,000 digits
             shown = node.value if len(node.value) <= 40 else f"{node.value[:40]}..."
             what = f"not YAML ({shown!r} cannot be read as {node.tag.removeprefix(_TAG)})"
             raise NotYaml(node.start_mark.line + 1, what) from None
 
 
 class _Words(_Plain):
-    """Takes true and false alone for truth values, as YAML 1.2 does."""
+    """Reads only true and false as truth values, as YAML 1.2 does."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012  as in PyYAML
         first: [(tag, shape) for tag, shape in known if tag != f"{_TAG}bool" or first in "tTfF"]
@@ -180,13 +180,13 @@ class _Words(_Plain):
 
 
 def read_yaml(text: str, *, words: bool = False) -> tuple[Any, dict[Keys, int]]:
-    """The value of a YAML text, and the line of each setting in it.
+    """Read the value of a YAML text, and the line of each setting in it.
 
-    Anchors, tags of other types and deep nesting are refused, for a few lines of them can make
-    a value that is endless.
+    Anchors, tags of other types and deep nesting are refused, because a few lines of them can
+    make an endless value.
 
     Args:
-        words: yes, no, on and off are words and not truth values.
+        words: yes, no, on and off are words, not truth values.
 
     Raises: NotYaml.
     """
@@ -206,7 +206,7 @@ def read_yaml(text: str, *, words: bool = False) -> tuple[Any, dict[Keys, int]]:
 
 
 def unfit_values(value: Any, at: Keys = ()) -> Iterator[tuple[Keys, str]]:
-    """Where a setting can stand in no config, whatever its name, and why."""
+    """Places of values that no config can have, and why."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):
@@ -229,11 +229,11 @@ def unfit_values(value: Any, at: Keys = ()) -> Iterator[tuple[Keys, str]]:
 
 
 def plain_error(error: Any) -> tuple[Keys, str]:
-    """Where a pydantic error is, and what is wrong there, in words of ours.
+    """Place and fault of a pydantic error, in plain words.
 
     Args:
-        error: an item of `ValidationError.errors()`. A check of a whole section may name the
-            place before a colon, one of free settings the keys below these as `at` of its `ctx`.
+        error: an item of `ValidationError.errors()`. A check of a whole section may give the place
+            before a colon; a check of free settings may give the keys below as `at` in its `ctx`.
     """
     loc: Keys = tuple(str(k) for k in error["loc"] if not str(k).startswith(_INNER))
     loc += tuple(error.get("ctx", {}).get("at", ()))
@@ -244,7 +244,7 @@ def plain_error(error: Any) -> tuple[Keys, str]:
     elif (
         not isinstance(error["input"], dict)
         and error["type"] != "extra_forbidden"
-        and not what.endswith("?")  # asks whether something else was meant: the name is in it
+        and not what.endswith("?")  # a suggestion, which already has the name
     ):
         is_hidden = has_secret(loc, error["input"])
         what = f"{what}, got {HIDDEN if is_hidden else repr(error['input'])}"
@@ -255,7 +255,7 @@ def plain_error(error: Any) -> tuple[Keys, str]:
 
 
 def find_line(loc: Keys, lines: Mapping[Keys, int]) -> int:
-    """The line of a setting, or of the innermost section around it that is there; else 1."""
+    """The line of a setting, or of the innermost section around it that exists; otherwise 1."""
     return next((lines[loc[:end]] for end in range(len(loc), 0, -1) if loc[:end] in lines), 1)
 
 
@@ -270,7 +270,7 @@ def _unfit_text(text: str) -> str:
 
 
 def _lines(node: yaml.Node, at: Keys = ()) -> Iterator[tuple[Keys, int]]:
-    """The line of each setting. Raises: NotYaml for one that is set twice, or has no name."""
+    """The line of each setting. Raises: NotYaml for a repeated setting, or one without a name."""
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
@@ -278,7 +278,7 @@ def _lines(node: yaml.Node, at: Keys = ()) -> Iterator[tuple[Keys, int]]:
             if not isinstance(key, yaml.ScalarNode):
                 raise NotYaml(line, "wanted a name before the colon")
             if key.value in seen:
-                raise NotYaml(line, f"{key.value!r} stands here twice")
+                raise NotYaml(line, f"{key.value!r} occurs twice")
             seen.add(key.value)
             yield (*at, key.value), line
             yield from _lines(value, (*at, key.value))
@@ -297,7 +297,7 @@ def read_settings_text(
     """The settings of a file and their lines; `yes`, `no`, `on` and `off` are words in it.
 
     Args:
-        such_as: settings that it should have, for errors.
+        such_as: examples of its settings, for errors.
 
     Raises: InputError.
     """
@@ -313,7 +313,7 @@ def read_settings_text(
 def check_settings(
     model: type[Model], data: Mapping[str, Any], path: Path, lines: Mapping[Keys, int]
 ) -> Model:
-    """The settings as a model. Raises: InputError with file and line for all that is wrong."""
+    """The settings as a model. Raises: InputError with file and line for every fault."""
     wrong = list(unfit_values(dict(data)))
     if not wrong:
         try:
@@ -328,7 +328,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 def parse_json_file(path: Path, what: str) -> tuple[str, Any]:
-    """The text of a file and what it holds. See `read_json_file`."""
+    """The text of a file and its content. See `read_json_file`."""
     try:
         text = path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
         return text, json.loads(text)
@@ -341,11 +341,11 @@ def parse_json_file(path: Path, what: str) -> tuple[str, Any]:
 
 
 def read_json_file(path: Path, kind: type[Read], format: str, what: str) -> Read:
-    """Read one.
+    """Read a JSON file as a model.
 
     Args:
-        kind: what is in it. format: what its field `format` has to be.
-        what: such a file is called, with its article, for errors.
+        kind: the model. format: the required value of its field `format`.
+        what: the name of such a file, with its article, for errors.
 
     Raises: InputError with file, line and what was wanted.
     """

@@ -1,4 +1,4 @@
-"""Tables that people have, as rows with the numbers that their program shows.
+"""People's tables, as rows with the numbers that their program shows.
 
 CSV with commas, semicolons, tabs or `|`; UTF-8, UTF-16 or cp1252; workbooks (xlsx, xls, ods); JSON
 and JSONL; Parquet; and in memory lists of dicts, pandas and polars frames.
@@ -24,7 +24,7 @@ from ..reading.fields import Line, read_lines, shorten
 from ..reading.lines import open_bytes, parse_json
 from ..reading.problems import InputError, Problems, did_you_mean, need
 
-EXTRA = "tables"  # that reads workbooks and Parquet
+EXTRA = "tables"  # the extra that reads workbooks and Parquet
 MAX_COLUMNS = 1000
 DEFAULT_MISSING = frozenset(
     ("", "n/a", "#n/a", "n.a.", "na", "nan", "none", "null", "nil", "?", "??", "-", "--", "–", "—")
@@ -33,15 +33,15 @@ _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "'|'"}
 _PARQUET = b"PAR1"
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # xlsx and ods are zip files, xls is OLE
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ABSENT = ("nan", "NaT", "<NA>")  # values of a frame that are none, as text
+_ABSENT = ("nan", "NaT", "<NA>")  # missing values of a frame, as text
 _CHUNK = 2**17  # bytes
-_SAMPLE = 2**16  # characters that show how columns are separated
-_TOP = 20  # rows, in one of which the header stands
+_SAMPLE = 2**16  # characters for finding the delimiter
+_TOP = 20  # rows, one of which is the header
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose rows are objects by column; `notes` say what was recognised.
+    """A table whose rows are objects by column; `notes`: what was recognised.
 
     `Line.number` is the row as a spreadsheet numbers it, the line of a text file, or the row of a
     Parquet file or frame, from 1. An empty cell is None.
@@ -54,7 +54,7 @@ class Table:
 
 
 def is_missing(value: object, missing: Iterable[str] = DEFAULT_MISSING) -> bool:
-    """Whether a cell says that there is no value: empty, NaN, or one of these words in any case.
+    """Whether a cell has no value: empty, NaN, or one of these words in any case.
 
     >>> is_missing(" N/A "), is_missing(None), is_missing("no"), is_missing(0)
     (True, True, False, False)
@@ -65,7 +65,7 @@ def is_missing(value: object, missing: Iterable[str] = DEFAULT_MISSING) -> bool:
 
 
 def as_number(value: object) -> float | None:
-    """A finite number, also as text, with a comma for the point; None for all else.
+    """A finite number, also as text, with a decimal point or comma; None for anything else.
 
     >>> as_number("0,75"), as_number(" 2 "), as_number("1,000.5"), as_number(True)
     (0.75, 2.0, None, None)
@@ -99,7 +99,7 @@ def read_table(path: Path, problems: Problems, *, sheet: str | None = None) -> T
 
 
 def make_table(rows: Any, name: str = "rows") -> Table:
-    """The table in memory: a list of dicts, or a frame of pandas or polars.
+    """Make a table from memory: a list of dicts, or a frame of pandas or polars.
 
     Raises: InputError for something else, or a row that is not a mapping.
 
@@ -132,17 +132,17 @@ def _frame_rows(rows: Any, name: str) -> Iterable[Any]:
 
 
 def list_columns(rows: Sequence[Line]) -> tuple[str, ...]:
-    """The columns that any of these rows has."""
+    """The columns of any of these rows."""
     return tuple(dict.fromkeys(str(name) for line in rows for name in line.row))
 
 
 def table_lines(
     path: Path, problems: Problems, *, sheet: str | None = None, notes: list[str] | None = None
 ) -> Iterator[Line]:
-    """The rows of a table one by one, see `read_table`; text files are never read whole.
+    """Yield the rows of a table one by one, see `read_table`; text files are never read whole.
 
     Args:
-        notes: gets what was recognised.
+        notes: receives what was recognised.
     """
     notes = [] if notes is None else notes
     if (kind := find_binary_kind(path)) is not None:
@@ -166,14 +166,14 @@ def holds_cells(path: Path) -> bool:
 
 
 def is_json_text(path: Path, encoding: str) -> bool:
-    """Whether a text file begins as JSON does. Raises: InputError for one that is empty."""
+    """Whether a text file starts like JSON. Raises: InputError for an empty one."""
     if not (first := _first_line(path, encoding)):
         raise InputError(f"{path}:1: the file is empty, wanted a table")
     return first.startswith(("{", "["))
 
 
 def find_binary_kind(path: Path) -> str | None:
-    """`workbook` or `parquet`, by the first bytes of a file; None: text. Raises: InputError."""
+    """`workbook` or `parquet`, from the first bytes of a file; None: text. Raises: InputError."""
     with open_bytes(path) as stream:
         start = _read(path, stream, 4)
     if start == _PARQUET:
@@ -185,7 +185,7 @@ def find_encoding(path: Path, most: int | None = None) -> str:
     """`utf-8-sig`, `utf-16` or `utf-8` or, for other text, `cp1252`.
 
     Args:
-        most: look at so many bytes of the file; None: at all of it.
+        most: bytes of the file to read; None: all.
     """
     with open_bytes(path) as stream:
         chunk = _read(path, stream, _CHUNK)
@@ -219,7 +219,7 @@ def _open(path: Path, encoding: str) -> TextIO:
 
 
 def _first_line(path: Path, encoding: str) -> str:
-    """The first line that is not blank. Raises: InputError for anything but text."""
+    """The first non-blank line. Raises: InputError for anything but text."""
     with _open(path, encoding) as stream:
         try:
             line = next((text for text in stream if text.strip()), "").strip()
@@ -236,7 +236,7 @@ def _no_text(path: Path, number: int) -> InputError:
 
 
 def _read_json(path: Path, encoding: str, problems: Problems) -> Iterator[Line]:
-    """JSONL, or one array, in another encoding than UTF-8."""
+    """JSONL, or one array, in an encoding other than UTF-8."""
     with open_bytes(path) as stream:
         raw = _read(path, stream, -1)
     try:
@@ -285,9 +285,9 @@ def _csv_lines(path: Path, encoding: str, problems: Problems, notes: list[str]) 
 
 
 def _find_delimiter(stream: TextIO) -> tuple[int, str]:
-    """How many lines stand above the table, and what separates columns; at the start of them.
+    """The number of lines above the table, and the delimiter; leaves the stream at the start.
 
-    Excel may say it in a line of its own above the header: `sep=;`.
+    Excel may declare it in a line above the header: `sep=;`.
     """
     sample = stream.read(_SAMPLE)
     is_whole = len(sample) < _SAMPLE
@@ -300,7 +300,7 @@ def _find_delimiter(stream: TextIO) -> tuple[int, str]:
 
 
 def _rate_delimiter(sample: str, delimiter: str, *, is_whole: bool) -> tuple[bool, float, int]:
-    """Whether there are columns, in what share of the rows as many, and how many."""
+    """Whether there are columns, the share of rows with the same number, and the number."""
     widths: Counter[int] = Counter()
     try:
         rows = list(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
@@ -313,7 +313,7 @@ def _rate_delimiter(sample: str, delimiter: str, *, is_whole: bool) -> tuple[boo
 
 
 def _number_records(reader: Any, skipped: int) -> Iterator[tuple[int, list[Any]]]:
-    """Each record with the line that it begins in; blank lines are left out."""
+    """Each record with the number of its first line; blank lines are left out."""
     begins = 1
     for record in reader:
         if record:
@@ -335,7 +335,7 @@ def _make_lines(
     """The rows below the header as objects; rows of empty cells are left out.
 
     Args:
-        records: each row with its number, the header among the first of them.
+        records: each row with its number; the header is among the first ones.
         is_padded: every row of a sheet is as wide as the widest one.
     """
     numbered = iter(records)
@@ -353,13 +353,13 @@ def _make_lines(
 
 
 def _find_header(rows: Sequence[tuple[int, list[Any]]]) -> int:
-    """Where the header stands: the first row of two cells or more, or the first row."""
+    """The position of the header: the first row with at least two cells, or the first row."""
     filled = [sum(not _is_empty(value) for value in record) for _, record in rows]
     return next((at for at, n in enumerate(filled) if n > 1), 0)
 
 
 class _Header:
-    """The names of the columns; one without a name is called by its letter, if it has values."""
+    """The names of the columns; one without a name gets its letter, if it has values."""
 
     def __init__(self, path: Path, number: int, record: Sequence[Any]) -> None:
         self._path = path
@@ -378,20 +378,20 @@ class _Header:
                 name = f"column {_letter(at)}"
                 self._unnamed.add(name)
             if name in self.names:
-                what = f"column {name!r} is in the header twice, wanted it once"
+                what = f"column {name!r} is in the header twice, wanted once"
                 raise InputError(f"{path}:{number}: {what}")
             self.names.append(name)
 
     def line(
         self, number: int, record: Sequence[Any], problems: Problems, *, is_padded: bool
     ) -> Line | None:
-        """The row as an object; None where it is empty or, an error, too short or too long."""
+        """The row as an object; None if it is empty or, as an error, too short or too long."""
         cells = [_plain_cell(value) for value in record]
         if all(value is None for value in cells):
             return None
         n = len(self.names)
         if any(value is not None for value in cells[n:]) or (len(cells) < n and not is_padded):
-            what = f"the row has more or fewer cells than the header, {len(cells)} and {n}"
+            what = f"cells in the row: {len(cells)}, in the header: {n}"
             problems.error(self._path, number, "bad_csv", what)
             return None
         row = dict(zip(self.names, cells, strict=False))
@@ -404,7 +404,7 @@ class _Header:
 
 
 def _letter(at: int) -> str:
-    """The letters by which a spreadsheet names a column: A, B, ..., AA."""
+    """The letters that a spreadsheet uses for a column: A, B, ..., AA."""
     name = ""
     at += 1
     while at:
@@ -418,10 +418,10 @@ def _is_empty(value: Any) -> bool:
 
 
 def _plain_cell(value: Any) -> Any:
-    """A cell as JSON has it: None where empty, whole floats as numbers, dates as text."""
+    """A cell in JSON's types: None if empty, whole floats as integers, dates as text."""
     if _is_empty(value):
         return None
-    if hasattr(value, "item") and not isinstance(value, str):  # a number of numpy
+    if hasattr(value, "item") and not isinstance(value, str):  # a numpy number
         value = value.item() if getattr(value, "ndim", 0) == 0 else value.tolist()
     if isinstance(value, str | int | list | dict):
         return value
@@ -457,12 +457,12 @@ def _sheet_lines(
         sheets = {name: _read_sheet(book.get_sheet_by_name(name)) for name in chosen}
     except InputError:
         raise
-    except Exception as error:  # what calamine raises has no common class
+    except Exception as error:  # calamine's errors have no common class
         raise InputError(f"{path}: not a workbook that can be read ({error})") from None
     filled = [name for name, rows in sheets.items() if rows]
     if not filled:
-        raise InputError(f"{path}: no sheet of it has rows, wanted a header and rows")
-    others = f" ({', '.join(filled[1:])} not read; --sheet names one)" if filled[1:] else ""
+        raise InputError(f"{path}: no sheet has rows, wanted a header and rows")
+    others = f" ({', '.join(filled[1:])} not read; choose one with --sheet)" if filled[1:] else ""
     if len(book.sheet_names) > 1:
         notes.append(f"sheet {filled[0]!r}{others}")
     yield from _make_lines(path, sheets[filled[0]], problems, notes, is_padded=True)
@@ -472,7 +472,7 @@ def _read_sheet(sheet: Any) -> list[tuple[int, list[Any]]]:
     """The rows of a sheet with their numbers, merged cells filled, without empty rows."""
     rows = sheet.to_python(skip_empty_area=False)
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
-        if left == right:  # of a column; a title above the table may be merged over columns
+        if left == right:  # one column; a title may be merged over columns
             for at in range(top, min(bottom + 1, len(rows))):
                 rows[at][left] = rows[top][left]
     return [
@@ -486,12 +486,12 @@ def _parquet_lines(
     path: Path, problems: Problems, sheet: str | None, notes: list[str]
 ) -> Iterator[Line]:
     if sheet is not None:
-        raise InputError(f"--sheet {sheet}: {path} is no workbook, it has no sheets")
+        raise InputError(f"--sheet {sheet}: {path} is not a workbook, so it has no sheets")
     parquet = need("pyarrow.parquet", EXTRA)
     try:
         with open_bytes(path) as stream:
             rows = parquet.read_table(io.BytesIO(stream.read())).to_pylist()
-    except Exception as error:  # pyarrow's, or one of its codecs'
+    except Exception as error:  # of pyarrow, or of a codec
         raise InputError(f"{path}: not a Parquet file that can be read ({error})") from None
     for number, row in enumerate(rows, 1):
         cells = {str(name): _plain_cell(value) for name, value in row.items()}

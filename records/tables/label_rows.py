@@ -37,7 +37,7 @@ def as_meant(text: str) -> str:
     return text[1:] if text.startswith("'") and _STARTS.match(text) else text
 
 
-BESIDE = ("label", "annotator", "judge", "rationale", "condition")  # of label files, beside ids
+BESIDE = ("label", "annotator", "judge", "rationale", "condition")  # in label files, besides ids
 
 
 def label_lines(
@@ -49,15 +49,15 @@ def label_lines(
     texts: Sequence[str] = (),
     key: Sequence[str] = (),
 ) -> Iterator[Line]:
-    """The rows of people's labels under our names, one for each item and annotator.
+    """Yield the rows of people's labels under our names, one for each item and annotator.
 
-    What columns were taken for is noted in `problems`, as the options that say the same. Items that
-    no id names are named by their row, and by a topic made of their question where they have one.
+    The guessed columns are recorded in `problems`, as equivalent options. Items without an
+    id are identified by their row, and by a topic made from their question if they have one.
 
     Args:
-        where: take only rows whose fields, as the file names them, have one of these values.
-        texts: of the judge's inputs, those that a row may have.
-        key: the ids of what the labels are compared with; columns are guessed to be no others.
+        where: use only rows whose fields, under the file's names, have one of these values.
+        texts: the inputs of the judge that a row may have.
+        key: the ids of the labels to compare with; only these are guessed.
 
     Raises: InputError for a file that is not a table, or a missing column.
     """
@@ -65,7 +65,7 @@ def label_lines(
     table = read_table(path, problems, sheet=how.sheet)
     if not table.rows:
         problems.raise_errors()
-        raise InputError(f"{path}:1: a header and no rows")
+        raise InputError(f"{path}:1: a header without rows")
     columns = choose_columns(table, how, (*texts, "question"), key=key)
     note_columns(table, columns, problems)
     has_ids = any(name in columns for name in key_fields())
@@ -78,7 +78,7 @@ def label_lines(
 
 
 def make_topic_id(question: str) -> str:
-    """An id of a topic that only its question names, the same in every file.
+    """Make the id of a topic from its question, the same in every file.
 
     >>> make_topic_id("Why? ")
     'q-5d8a995a'
@@ -87,16 +87,16 @@ def make_topic_id(question: str) -> str:
 
 
 def is_table(path: Path, how: TableOptions | None = None) -> bool:
-    """Whether a file is a table of labels: by its content, or since a person names its columns."""
+    """Whether a file is a table of labels: by its content, or by a person's choice of columns."""
     return bool(how is not None and (how.fields or how.sheet)) or file_kind(path) == "labels"
 
 
 def choose_lines(
     path: Path, problems: Problems, lines: Iterable[Line], where: Where | None
 ) -> Iterator[Line]:
-    """The lines that are wanted, without the guards against formulas in their texts."""
+    """The selected lines, without the guards against formulas in their texts."""
     choice, is_guarded = Choice(where or {}), holds_cells(path)
-    ids = {name for names in key_fields().values() for name in names}  # which are never guarded
+    ids = {name for names in key_fields().values() for name in names}  # ids have no guard
     for line in lines:
         if choice.takes(line.row):
             row = {
@@ -115,10 +115,10 @@ def choose_columns(
     key: Sequence[str] = (),
     beside: Sequence[str] = BESIDE,
 ) -> ColumnMap:
-    """Which columns are ids, texts and labels, see `guess_columns`.
+    """Find the columns of ids, texts and labels, see `guess_columns`.
 
-    Ids are guessed only where those that have our names do not tell rows apart, so that a file of
-    ours is read as it always was.
+    Ids are guessed only if columns with our names do not distinguish the rows, so that our own
+    files are always read in the same way.
 
     Args:
         key: the ids that may be guessed; (): any.
@@ -139,7 +139,7 @@ def choose_columns(
 
 
 def _tells_apart(table: Table, columns: ColumnMap) -> bool:
-    """Whether no two rows have the same ids and annotator."""
+    """Whether all rows differ in their ids and annotator."""
     names = [columns[name] for name in (*key_fields(), "annotator") if name in columns]
     keys = {tuple(str(line.row.get(name)) for name in names) for line in table.rows}
     return bool(names) and len(keys) == len(table.rows)
@@ -148,11 +148,11 @@ def _tells_apart(table: Table, columns: ColumnMap) -> bool:
 def note_columns(
     table: Table, columns: ColumnMap, problems: Problems, option: str = "--field "
 ) -> None:
-    """Note how a table was read, as the options that repeat it; nothing where nothing is odd."""
+    """Record how a table was read, as equivalent options; nothing if there was no guess."""
     judges = columns.columns.get("judge", ())
     said = columns.without(["judge"]).get_options(option)
     parts = [*table.notes, *([f"read with {said}"] if said else [])]
     if parts:
         problems.note(f"{table.path}: {', '.join(parts)}")
     for name in judges if "judge" in columns.guessed else ():
-        problems.note(f"{table.path}: column {name!r} looks like a judge's, so it is not read")
+        problems.note(f"{table.path}: column {name!r} looks like a judge's, so it is ignored")

@@ -17,21 +17,20 @@ Relevance = Literal["scores", "encoder"]
 
 
 class Mmr:
-    """Take, again and again, the passage with the highest marginal relevance.
+    """Choose, step by step, the passage with the highest marginal relevance (MMR).
 
-    weight * relevance - (1 - weight) * the highest cosine with a passage taken before; equal ones
-    in the order they came in. This value is the score that a passage gets; for the first, the
-    highest cosine is that of nothing: -1. So scores never rise, and lie in [-1, 1] at most.
+    It is weight * relevance - (1 - weight) * the highest cosine with a chosen passage; ties stay in
+    the given order. This value becomes the passage's score; for the first passage, the highest
+    cosine counts as -1. So scores never rise, and lie within [-1, 1].
 
     Args:
-        encoder: makes the vectors; their cosines are used, of any length they may be.
-        weight: of relevance, in [0, 1]; 1: relevance alone.
-        hits: how many passages to keep, >= 1; None: all.
-        relevance: "scores": the scores that come in, moved and stretched to [0, 1] (min-max), so
-            that they weigh against cosines; "encoder": the cosine of query and passage, as in the
-            paper.
+        encoder: makes the vectors; only their cosines matter, not their lengths.
+        weight: of relevance, in [0, 1]; 1: relevance only.
+        hits: number of passages to keep, >= 1; None: all.
+        relevance: "scores": the given scores, rescaled to [0, 1] (min-max), so that they are
+            comparable with cosines; "encoder": the cosine of query and passage, as in the paper.
 
-    Raises: ValueError for a weight, hits or relevance that there is not.
+    Raises: ValueError for a weight, hits or relevance out of range.
     Source: Carbonell and Goldstein (SIGIR 1998), doi:10.1145/290941.291025.
 
     >>> from nuggetjudge.retrieval import HashingEncoder
@@ -61,14 +60,14 @@ class Mmr:
         self.relevance = relevance
 
     def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
-        """The new ranking.
+        """Rerank the passages.
 
-        Raises: ValueError for a passage twice, without text or with a score that is not finite.
+        Raises: ValueError for a passage that is repeated, has no text, or has no finite score.
         """
         check_ranked(ranked)
         for position, (name, _) in enumerate(ranked):
             if name not in texts:
-                raise ValueError(f"ranked[{position}]: no text of passage {name!r}")
+                raise ValueError(f"ranked[{position}]: passage {name!r} has no text")
         if not ranked:
             return []
         vectors = _of_length_one(self.encoder.passages([texts[one.passage_id] for one in ranked]))
@@ -78,7 +77,7 @@ class Mmr:
             relevance = _cosines(vectors, _of_length_one(self.encoder.queries([query]))[0])
         taken: Ranked = []
         left = np.ones(len(ranked), bool)
-        highest = np.full(len(ranked), -1.0)  # cosine of each passage with those taken
+        highest = np.full(len(ranked), -1.0)  # with the chosen passages
         for _ in ranked[: self.hits]:
             values = self.weight * relevance - (1 - self.weight) * highest
             best = int(np.argmax(np.where(left, values, -np.inf)))
@@ -89,7 +88,7 @@ class Mmr:
 
 
 def _of_length_one(vectors: Vectors) -> NDArray[np.float64]:
-    """Rows of length 1; a row of zeros stays one, with cosine 0 to all."""
+    """Rows of length 1; a row of zeros stays zero, with cosine 0 to all."""
     rows = vectors.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     np.divide(rows, lengths, out=rows, where=lengths > 0)
@@ -97,7 +96,7 @@ def _of_length_one(vectors: Vectors) -> NDArray[np.float64]:
 
 
 def _cosines(vectors: NDArray[np.float64], one: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cosine of every row with one vector, in [-1, 1] whatever the rounding."""
+    """Cosine of every row with one vector, in [-1, 1] despite rounding."""
     cosines: NDArray[np.float64] = np.clip(vectors @ one, -1, 1)
     return cosines
 
@@ -113,28 +112,28 @@ def greedy_coverage(
     scale: float = HIGHEST_RATING,
     hits: int | None = None,
 ) -> Ranked:
-    """Take at each step the passage that adds most to what the passages taken before answer.
+    """Choose at each step the passage that adds most to the answers of the chosen passages.
 
-    What a set of passages is worth: (1 - weight) times the sum over questions of its best rating /
-    scale, plus weight times the sum of its relevance, which is the min-max of the scores that come
-    in. With weight 0.5 the most relevant passage earns by its relevance as much as by answering
-    one question in full. A rating that is not known adds nothing. Equal gains: the order given.
+    The value of a set of passages: (1 - weight) times the sum over questions of its best rating /
+    scale, plus weight times the sum of its relevance, the min-max of the given scores. With weight
+    0.5, the relevance of the most relevant passage counts as much as one fully answered question.
+    An unknown rating adds nothing. Ties: the given order.
 
-    That worth never falls and gains shrink as the set grows, so the first n passages are worth at
-    least 1 - 1/e = 63 % of the best n there are, for each n.
+    The value never falls and gains shrink as the set grows, so the first n passages have at
+    least 1 - 1/e = 63 % of the value of the best n, for each n.
 
     Args:
         ranked: best first.
-        ratings: passage id -> a rating per question in [0, scale], None where it is not known; all
-            lists as long. A passage without a list has no known rating.
+        ratings: passage id -> a rating per question in [0, scale], None if unknown; all
+            lists of equal length. A passage without a list has no known rating.
         weight: of relevance, in [0, 1]; 1 keeps the order by scores.
         scale: the highest rating, > 0.
-        hits: how many passages to keep, >= 1; None: all.
+        hits: number of passages to keep, >= 1; None: all.
 
-    Returns: passages in the order taken, with what each added as its score; scores never rise.
+    Returns: passages in the order of choice, each with its gain as its score; scores never rise.
     Raises: ValueError for a weight, scale, hits, score or rating out of range, a passage twice, or
         lists of unequal length; it names the position.
-    Source: arXiv:2506.20051 (CRUX) asks for rankings by coverage; the bound is that of Nemhauser,
+    Source: arXiv:2506.20051 (CRUX) asks for rankings by coverage; the bound is from Nemhauser,
         Wolsey and Fisher (1978), doi:10.1007/BF01588971.
 
     >>> ranked = [Scored("a", 3.0), Scored("b", 2.0), Scored("c", 1.0)]
@@ -152,7 +151,7 @@ def greedy_coverage(
     while left and (hits is None or len(taken) < hits):
         gains = np.maximum(rises[left] - best, 0).sum(axis=1)
         worth = (1 - weight) * gains + weight * relevance[left]
-        step = int(worth.argmax())  # the first of equals
+        step = int(worth.argmax())  # the first among equals
         position = left.pop(step)
         taken.append(Scored(ranked[position].passage_id, float(worth[step])))
         best = np.maximum(best, rises[position])
@@ -162,12 +161,12 @@ def greedy_coverage(
 def _matrix(
     ranked: Sequence[Scored], ratings: Mapping[str, Sequence[float | None]], scale: float
 ) -> NDArray[np.float64]:
-    """(n_passages, n_questions) ratings / scale, not known = 0, which adds nothing."""
+    """(n_passages, n_questions) ratings / scale; unknown ratings are 0 and add nothing."""
     rated = [(name, ratings[name]) for name, _ in ranked if name in ratings]
     n_questions = len(rated[0][1]) if rated else 0
     for name, row in rated:
         if len(row) != n_questions:
-            what = f"{len(row)} ratings, wanted {n_questions} as of {rated[0][0]!r}"
+            what = f"{len(row)} ratings, wanted {n_questions} like {rated[0][0]!r}"
             raise ValueError(f"passage {name!r}: {what}")
         for question, rating in enumerate(row):
             if rating is not None and not 0 <= rating <= scale:

@@ -28,12 +28,12 @@ from ..defaults import STRIDE, WINDOW
 from ..encoders import not_loaded
 from ..scored import Ranked, Scored, by_rank
 
-ENCODING = "cl100k_base"  # that RankLLM counts tokens by, whatever the model
+ENCODING = "cl100k_base"  # RankLLM counts tokens with it, for all models
 
 
 @functools.cache
 def rank_llm() -> types.SimpleNamespace:
-    """What is used of RankLLM. Raises: InputError if it is not there or cannot be imported."""
+    """The parts of RankLLM in use. Raises: InputError if it is missing or cannot be imported."""
     need("rank_llm", "rerank")
     try:
         with contain():
@@ -42,9 +42,9 @@ def rank_llm() -> types.SimpleNamespace:
     except ImportError as error:
         why = str(error).splitlines()[0]
         what = f"rank_llm cannot be imported ({why})"
-        raise InputError(f"{what}; {pip_install('rerank')} by itself") from None
+        raise InputError(f"{what}; {pip_install('rerank')} in a separate environment") from None
     except OSError:
-        what = f"the file of {ENCODING} is not in TIKTOKEN_CACHE_DIR and cannot be fetched"
+        what = f"the file of {ENCODING} is not in TIKTOKEN_CACHE_DIR and cannot be downloaded"
         raise InputError(f"{what}; pip install litellm, which includes it") from None
     return types.SimpleNamespace(
         SafeOpenai=listwise.SafeOpenai,
@@ -58,10 +58,10 @@ def rank_llm() -> types.SimpleNamespace:
 
 @contextlib.contextmanager
 def contain() -> Iterator[None]:
-    """Let RankLLM 0.25 be imported and made without what it needs, and undo what it does.
+    """Let RankLLM 0.25 be imported without its missing dependencies, and undo its side effects.
 
-    It imports vLLM also where it is not used, and from transformers 4.57 two functions that have
-    moved; fetches a tokenizer that LiteLLM includes; prints; sets up logging; and sets OpenAI's
+    It always imports vLLM and, from transformers 4.57, two functions that have
+    moved; downloads a tokenizer that LiteLLM includes; prints; sets up logging; and sets OpenAI's
     global key.
     """
     import openai
@@ -86,7 +86,7 @@ def contain() -> Iterator[None]:
         if folder is None and litellm is not None and litellm.origin is not None:
             own = Path(litellm.origin).parent / "litellm_core_utils" / "tokenizers"
             os.environ["TIKTOKEN_CACHE_DIR"] = str(own)
-        tiktoken.get_encoding(ENCODING)  # which keeps it
+        tiktoken.get_encoding(ENCODING)  # tiktoken keeps it
         sys.modules.update(stubs)
         for name in absent:
             if hasattr(pytorch_utils, name):
@@ -108,32 +108,32 @@ def contain() -> Iterator[None]:
 
 CONTEXT_SIZE = 4096  # tokens; RankLLM's own default
 TIMEOUT_S = 120.0
-RETRIES = 2  # after a request without a reply; RankLLM's own go on for ever
+RETRIES = 2  # after a request without a reply; RankLLM's own never end
 PROMPTS = ("rank_gpt", "rank_gpt_apeer", "rank_lrl", "rank_zephyr")
 
 
 class RankLlm:
-    """Reorders passages with RankLLM's prompts, parsing and sliding window, over an endpoint.
+    """Reranks passages with RankLLM's prompts, parsing and sliding window, over an endpoint.
 
-    Passages are cut, evenly and by words, until a window fits into `context_size`. RankLLM reads
-    every number in a reply as a mention: doubled and unknown ones are dropped, passages that are
-    not mentioned follow in their old order, and a reply without a number changes nothing.
+    Passages are shortened evenly, by words, until a window fits into `context_size`. RankLLM reads
+    every number in a reply as a mention: repeated and unknown numbers are dropped, passages that
+    are not mentioned follow in their old order, and a reply without a number changes nothing.
 
     Args:
-        model: as the endpoint names it.
+        model: its name at the endpoint.
         api_base: of an OpenAI-compatible endpoint, such as "http://127.0.0.1:8000/v1".
         prompt: one of RankLLM's own: rank_gpt, rank_gpt_apeer, rank_lrl or rank_zephyr.
-        window, stride: passages in a call, and how far the next one moves, to the front.
-        context_size: tokens of prompt and reply (cl100k_base) that the model takes.
+        window, stride: passages in a call, and how far the next one moves towards the front.
+        context_size: the model's limit for prompt and reply, in tokens (cl100k_base).
         timeout_s: for a request; one without a reply is sent twice more.
 
     Attributes:
-        counts: "windows" asked about, and of them "mended" (no permutation) and "failed" (no
-            passage was named: the order stayed).
+        counts: "windows" in all, "mended" (the reply was not a permutation) and "failed" (no
+            passage was named, so the order stayed).
 
     Raises: InputError if the `rerank` extra is missing or a window cannot fit; ValueError for
-        another prompt or a window that cannot be. `rerank` raises JudgeError when there is no
-        reply, and EndpointUnusable when there will be none.
+        another prompt or an invalid window. `rerank` raises JudgeError if there is no
+        reply, and EndpointUnusable if no reply can come.
     Source: arXiv:2304.09542 (RankGPT), arXiv:2312.02724 (RankZephyr), arXiv:2406.15657 (FIRST).
 
     Example:
@@ -185,20 +185,20 @@ class RankLlm:
         stride: int = STRIDE,
         context_size: int = CONTEXT_SIZE,
     ) -> Self:
-        """The same with a model in this process, through vLLM: prompts of RankZephyr.
+        """Use a model in this process, through vLLM, with prompts of RankZephyr.
 
         Args:
             model: a folder or a name on the hub, such as "castorini/rank_zephyr_7b_v1_full".
-            first: go by the probabilities of the first token, as FIRST models are trained
+            first: use the probabilities of the first token, for models trained with FIRST
                 ("castorini/first_mistral").
 
-        Raises: InputError if vLLM is missing or does not load the model, or as the class says.
+        Raises: InputError if vLLM is missing or cannot load the model, or like the class.
         """
         from ...backends.vllm_engine import is_installed
 
         _check_window(window, stride)
         if not is_installed():
-            raise InputError("vllm is not installed: pip install vllm, or name an endpoint")
+            raise InputError("vllm is not installed: pip install vllm, or set an endpoint")
         made = cls.__new__(cls)
         made._open(
             _counting(rank_llm().RankListwiseOSLLM),
@@ -230,7 +230,7 @@ class RankLlm:
         try:
             with contain():
                 self._ranker: Any = kind(**settings)
-        except Exception as error:  # vLLM raises what it likes
+        except Exception as error:  # vLLM raises many kinds
             raise not_loaded(settings["model"], error) from None
         self._ranker.counts = self.counts
         _limit_cutting(self._ranker, settings["context_size"])
@@ -243,7 +243,7 @@ def _check_window(window: int, stride: int) -> None:
 
 
 def _counting(kind: Any) -> type:
-    """The reranker, which counts what it makes of each window's reply."""
+    """The reranker, with a count of the repairs of each window's reply."""
 
     class Counting(kind):  # type: ignore[misc]
         def receive_permutation(
@@ -263,14 +263,14 @@ def _counting(kind: Any) -> type:
 
 
 def _over_endpoint(kind: Any) -> type:
-    """The reranker with a client of its own, whose retries end."""
+    """The reranker with our own client, whose retries end."""
 
     class OverEndpoint(_counting(kind)):  # type: ignore[misc]
         def run_llm(self, prompt: Any, current_window_size: int | None = None) -> tuple[str, int]:
             return _reply(self.client, self._model, prompt, self.secrets), 0
 
         def get_num_tokens(self, prompt: list[dict[str, str]]) -> int:
-            # RankLLM's own raises where a passage holds a mark such as <|endoftext|>.
+            # RankLLM's own client raises if a passage holds a mark such as <|endoftext|>.
             encode = need("tiktoken", "rerank").get_encoding(ENCODING).encode_ordinary
             return sum(len(encode(text)) for message in prompt for text in message.values())
 
@@ -293,14 +293,14 @@ def _reply(client: Any, model: str, messages: Any, secrets: Secrets) -> str:
 
 
 def _limit_cutting(ranker: Any, context_size: int) -> None:
-    """Raise where RankLLM would go on cutting passages that have no word left."""
+    """Raise if RankLLM would try forever to shorten passages that have no word left."""
     handler = ranker._inference_handler
     generate = handler.generate_prompt
 
     def generate_within(result: Any, **options: Any) -> Any:
         if options["max_length"] < 1:
             n = options["rank_end"] - options["rank_start"]
-            what = f"{n} passages do not fit into {context_size} tokens, however short they are cut"
+            what = f"{n} passages do not fit into {context_size} tokens, even if shortened"
             raise InputError(f"{what}; raise context_size or lower the window")
         return generate(result=result, **options)
 

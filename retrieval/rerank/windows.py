@@ -1,4 +1,4 @@
-"""Long rankings put in order a few passages at a time: by sliding windows, or a heap of sets."""
+"""Orders long rankings a few passages at a time: by sliding windows, or with a heap of sets."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Best = Callable[[Sequence[int]], Awaitable[int]]  # positions -> the best of the
 async def slide(n: int, order: Order, *, window: int = WINDOW, stride: int = STRIDE) -> list[int]:
     """Reorder n candidates window by window, from the back to the front.
 
-    Each window takes along the best `window - stride` of the one before, so one pass is enough
-    for as many at the top. The last window starts at the front, and may be shorter.
+    Each window includes the best `window - stride` of the previous one, so one pass brings that
+    many to the top. The last window starts at the front, and may be shorter.
 
     Args:
         n: candidates, best first; their positions are 0 to n - 1.
-        order: puts one window in order. Where it fails, it may return what it got.
+        order: orders one window. If it fails, it may return its input.
         window: candidates in one call, >= 2.
         stride: how far the window moves, 1 to `window`.
 
     Returns: all n positions in their new order.
-    Raises: ValueError for a bad argument, or if `order` returns other positions than it got.
+    Raises: ValueError for a bad argument, or if `order` returns positions that it did not get.
     Source: arXiv:2304.09542 (RankGPT), sliding windows.
     """
     if n < 0 or window < 2 or not 1 <= stride <= window:
@@ -36,7 +36,7 @@ async def slide(n: int, order: Order, *, window: int = WINDOW, stride: int = STR
         window_positions = positions[start:end]
         if sorted(reordered := list(await order(window_positions))) != sorted(window_positions):
             raise ValueError(
-                f"order() made {reordered} of {window_positions}, wanted the same positions"
+                f"order() turned {window_positions} into {reordered}, wanted the same positions"
             )
         positions[start:end] = reordered
         end = end - stride if start else 0
@@ -44,18 +44,18 @@ async def slide(n: int, order: Order, *, window: int = WINDOW, stride: int = STR
 
 
 async def setwise_top(n: int, best: Best, *, top: int = TOP, size: int = SET_SIZE) -> list[int]:
-    """The best `top` of n candidates by heap sort, where one call finds the best of a set.
+    """Find the best `top` of n candidates by heap sort, where one call finds the best of a set.
 
-    The heap has `size - 1` children to a parent and starts out in the order of the candidates.
+    Each parent in the heap has `size - 1` children; the heap starts in the order of the candidates.
 
     Args:
         n: candidates, best first; their positions are 0 to n - 1.
-        best: picks one of 2 to `size` positions. Where it fails, it may return the smallest, which
-            is the one that stood first.
-        top: how many to find, >= 1.
+        best: picks one of 2 to `size` positions. If it fails, it may return the smallest, which
+            is the candidate that came first.
+        top: number of candidates to find, >= 1.
         size: candidates in one call, >= 2.
 
-    Returns: all n positions: the best `top` in order, then the others as they stood.
+    Returns: all n positions: the best `top` in order, then the others in their old order.
     Raises: ValueError for a bad argument, or if `best` returns a position that it did not get.
     Source: arXiv:2310.09497 (Setwise), heap sort.
     """
@@ -77,7 +77,7 @@ async def setwise_top(n: int, best: Best, *, top: int = TOP, size: int = SET_SIZ
 
 
 async def _sink(heap: list[int], parent: int, best: Best, n_children: int) -> None:
-    """Let the candidate at `parent` sink until it is better than its children."""
+    """Move the candidate at `parent` down until it is better than its children."""
     while first := range(len(heap))[parent * n_children + 1 : (parent + 1) * n_children + 1]:
         spots = [parent, *first]
         candidates = [heap[spot] for spot in spots]

@@ -513,7 +513,7 @@ def test_an_endpoint_of_the_environment_that_is_not_used_is_said_once(monkeypatc
     assert notes("openai/gpt-4o") == []
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
     [line] = notes("openai/gpt-4o")
-    assert line.startswith("OPENAI_BASE_URL is set and not used: openai/gpt-4o is asked at ")
+    assert line.startswith("OPENAI_BASE_URL is set but not used: requests for openai/gpt-4o go to ")
     assert "--api-base" in line
     assert notes("openai/gpt-4o", **OWN) == []
     assert notes("lexical") == []
@@ -521,7 +521,7 @@ def test_an_endpoint_of_the_environment_that_is_not_used_is_said_once(monkeypatc
 
 def test_a_paid_model_of_unknown_price_is_said_before_it_is_asked():
     [line] = notes("openai/no-such-model")
-    assert "price of openai/no-such-model is not known" in line
+    assert "No price is known for openai/no-such-model" in line
     assert "models.default.price" in line
     assert notes("openai/no-such-model", price={"input": 1, "output": 2}) == []
     assert notes("hosted_vllm/mine", **OWN) == []

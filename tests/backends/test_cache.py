@@ -322,7 +322,7 @@ def test_a_planted_setting_is_an_input_error(tmp_path, name, value):
 @pytest.mark.parametrize("name", ["file", "file/below", "nul\0"])
 def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path, name):
     (tmp_path / "file").write_text("something else", encoding="utf-8")
-    with pytest.raises(InputError, match=r"no folder for the reply cache.*run\.cache") as caught:
+    with pytest.raises(InputError, match=r"cannot create the reply cache.*run\.cache") as caught:
         ReplyCache(tmp_path / name)
     assert str(tmp_path) in str(caught.value)
     assert (tmp_path / "file").read_text(encoding="utf-8") == "something else"
@@ -333,7 +333,7 @@ def test_a_users_cache_directory_that_cannot_be_made_is_an_input_error(tmp_path,
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     if not default_folder(FOLDER).is_relative_to(tmp_path):
         pytest.skip("this system knows no XDG_CACHE_HOME")
-    with pytest.raises(InputError, match="no folder for the reply cache"):
+    with pytest.raises(InputError, match="cannot create the reply cache"):
         ReplyCache()
 
 
@@ -345,7 +345,7 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path, monkeypatch
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", read_only)
-    with pytest.raises(InputError, match=r"readonly database.*mend that") as caught:
+    with pytest.raises(InputError, match=r"readonly database.*fix that") as caught:
         ReplyCache(tmp_path)
     assert "delete" not in str(caught.value)
 
@@ -387,7 +387,9 @@ def test_a_full_disk_costs_the_cache_and_no_judgement(model_server, open_gateway
         time.sleep(0.3)
         return replies + [ask(gateway, f"sentence {i}") for i in range(200, 300)]
 
-    with pytest.warns(RuntimeWarning, match=r"kept no longer \(.*full\); judgements are") as warned:
+    with pytest.warns(
+        RuntimeWarning, match=r"stores no more replies \(.*full\); judgements are"
+    ) as warned:
         replies = ask_until_it_is_full()
     assert sum(each.category is RuntimeWarning for each in warned) == 1
     assert all(reply.values for reply in replies)
@@ -406,7 +408,7 @@ def test_a_full_disk_is_told_to_who_wants_all_committed_and_once_on_closing(tmp_
 
     asyncio.run(put())
     full_database(cache)
-    with pytest.raises(InputError, match=r"full.*mend that or set run\.cache"):
+    with pytest.raises(InputError, match=r"full.*fix that or set run\.cache"):
         cache.flush()
     with pytest.warns(RuntimeWarning, match="full"):
         cache.close()

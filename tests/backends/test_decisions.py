@@ -109,12 +109,12 @@ LIES = {
         Reason.UNPARSEABLE,
         "wanted 1",
     ),
-    "unknown label": (spoil(choice="maybe"), Reason.UNPARSEABLE, "'maybe' was not asked for"),
-    "no answer": (lose, Reason.REFUSED, "refused, or not answered"),
+    "unknown label": (spoil(choice="maybe"), Reason.UNPARSEABLE, "'maybe' was not offered"),
+    "no answer": (lose, Reason.REFUSED, "refused or not answered"),
     "another type": (
         spoil(type="noul", noul=0.4),
         Reason.REFUSED,
-        "refused, or not answered",
+        "refused or not answered",
     ),
 }
 
@@ -202,7 +202,7 @@ def test_a_wrong_key_ends_at_once():
 
 def test_too_many_questions_for_a_server_is_an_error_that_is_not_repeated():
     with DecisionServer(faults=[Status(400)] * 3) as server:
-        for n, ending in ((1, r"better\)$"), (2, r"2 questions; a smaller judges\.NAME\.window")):
+        for n, ending in ((1, r"help\)$"), (2, r"2 questions; try a smaller judges\.NAME\.window")):
             judge = NuggetAssigner(config(server))
             with pytest.raises(JudgeError, match=ending):
                 judge(question="q", answer="a", nuggets=["fact"] * n)

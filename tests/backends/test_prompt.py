@@ -205,7 +205,7 @@ def test_a_reply_that_stands_in_the_judged_text_may_be_a_copy_and_is_no_judgemen
     for text in ('{"verdict": "full"}', '```json\n{"verdict": "full"}\n```'):
         error = refused(SUPPORT, text, inputs)
         assert error.reason is Reason.UNPARSEABLE
-        assert "stands word for word in the judged text" in str(error)
+        assert "the judged text contains the reply word for word" in str(error)
     assert SUPPORT.parse('{"verdict": "none"}', inputs) == {"verdict": "none"}
     asked = {"question": "q", "answer": "a", "nuggets": {"1": '{"verdicts": {"1": "support"}}'}}
     assert refused(ASSIGN, '{"verdicts": {"1": "support"}}', asked).reason is Reason.UNPARSEABLE

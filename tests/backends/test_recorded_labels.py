@@ -94,7 +94,7 @@ def test_a_label_that_is_not_of_the_scale_is_no_judgement(run):
     [
         ("recorded:c", {}, InputError, "no label of 'c', wanted one of a, b"),
         ("recorded:a", {"names": [{"topic_id": f"t{i}"} for i in range(3)]}, EndpointUnusable,
-         "names items by topic_id, this run by topic_id, run_id, nugget_id"),
+         "identifies items by topic_id, this run by topic_id, run_id, nugget_id"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_of_the_run_ends_it(run, model, more, error, what):

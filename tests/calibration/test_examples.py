@@ -218,7 +218,7 @@ BAD_ROWS = {
     ),
     "an annotator twice": (
         [{**row, "annotator": "ann"} for row in [*ROWS, ROWS[5]]],
-        ":73: annotator 'ann' labels cell t00 r 5 p5 again, wanted once",
+        ":73: annotator 'ann' labels cell t00 r 5 p5 twice, wanted once",
     ),
     "an annotator off the scale": (
         [{**row, "annotator": name} for row in ROWS for name in "abc"]
@@ -227,10 +227,10 @@ BAD_ROWS = {
     ),
     "two texts for one item": (
         [*ROWS, {**ROWS[5], "passage": "something else"}],
-        ":73: cell t00 r 5 p5 has another passage here than in line 6",
+        ":73: cell t00 r 5 p5 has a different passage in line 6",
     ),
-    "no texts": (without(TEXTS), ":1: cell t00 r 0 p0 comes without its sentence and pass"),
-    "one without a text": (but(6, without([], ROWS), passage=None), ":7: cell t00 r 6 p6 comes"),
+    "no texts": (without(TEXTS), ":1: cell t00 r 0 p0 has no text of its sentence and pass"),
+    "one without a text": (but(6, without([], ROWS), passage=None), ":7: cell t00 r 6 p6 has no"),
     "no topic": (without(["topic_id"]), ": the labels name no topic_id"),
     "one without a topic": (but(8, topic_id=None), ":9: field 'topic_id' or 'qid' or 'query"),
     "one without a label": (
@@ -265,9 +265,9 @@ BAD_FILES = {
     "neither JSON nor CSV": (b"hello\nworld\n", ":1: 'hello' is of no known kind"),
     "torn": (json.dumps(ROWS[0]).encode() + b'\n{"topic_id": ', ":2: not JSON"),
     "no text": (b"\x89PNG\r\n\x1a\n\x00\x00", ":1: not a table in UTF-8, UTF-16 or cp1252"),
-    "a header only": (b"topic_id,label\n", ":1: a header and no rows"),
-    "a short row": (b"topic_id,label\nt1\n", ":2: the row has more or fewer cells than the header"),
-    "qrels": (b"t1 0 p1 2\nt1 0 p2 0\n", ": labels of relevance, not what support judges"),
+    "a header only": (b"topic_id,label\n", ":1: a header without rows"),
+    "a short row": (b"topic_id,label\nt1\n", ":2: cells in the row: 1, in the header: 2"),
+    "qrels": (b"t1 0 p1 2\nt1 0 p2 0\n", ": labels of relevance, which support does not judge"),
     "topics": (b"t1\twhy\n", ": it holds topics, wanted labels"),
 }
 

@@ -154,13 +154,15 @@ def test_combined_labels_are_a_label_file(files, tmp_path, how):
 
 
 def test_a_file_without_votes_is_refused(files):
-    with pytest.raises(InputError, match="no row has 'votes', the labels of 2 or more members"):
+    with pytest.raises(
+        InputError, match="no row has 'votes' with the labels of at least 2 members"
+    ):
         read_jury_votes([files[0]], Problems())
 
 
 def test_files_without_a_common_item_are_refused(files, write):
     other = write("other.jsonl", [{"qid": "t9", "docid": "p", "relevance": 1}])
-    with pytest.raises(InputError, match="no item that all of them labelled"):
+    with pytest.raises(InputError, match="no item with a label from all of them"):
         read_jury_votes([files[0], other], Problems())
 
 

@@ -60,7 +60,7 @@ def test_with_qrels_nuggets_are_made_from_relevant_passages_alone(tmp_path):
     )
     assert [len(item.made_from["passages"]) for item in examples.items] == [1, 1, 1]
     assert examples.n_without_text == 1
-    assert any("t3 has nothing that it could be made from" in row.what for row in problems.rows)
+    assert any("t3 has no input in" in row.what for row in problems.rows)
 
 
 def test_key_points_come_with_all_documents_and_their_spans(tmp_path):
@@ -107,7 +107,7 @@ def test_claims_come_with_their_answer(tmp_path):
 
 def test_what_cannot_be_fitted_to_is_one_error(tmp_path):
     paths = write_nugget_data(tmp_path, 2)
-    with pytest.raises(InputError, match=r"makes its lists from data\.candidates; name them"):
+    with pytest.raises(InputError, match=r"makes its lists from data\.candidates; give them"):
         read(paths["nuggets"], Nuggetizer)
     with pytest.raises(InputError, match=r"lists of 2 topics, wanted 3 or more"):
         read(paths["nuggets"], Nuggetizer, candidates=paths["candidates"])
@@ -262,5 +262,5 @@ def test_a_judge_that_looks_for_nothing_in_a_text_cannot_match():
         Matcher(RelevanceJudge("lexical"))
     Matcher(SupportJudge("lexical")).check(EXAMPLE)
     without = ListExample({"topic_id": "t"}, {"report": "x", "n": 3}, (A,))
-    with pytest.raises(InputError, match="asked with a question, which these lists do not have"):
+    with pytest.raises(InputError, match="needs a question, which these lists do not have"):
         Matcher(NuggetAssigner("lexical")).check(without)

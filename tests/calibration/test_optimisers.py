@@ -223,7 +223,7 @@ def test_what_cannot_work_is_refused_before_a_call_is_made(settings, message, se
 
 
 def test_a_judge_without_a_language_model_has_no_prompt_to_better():
-    with pytest.raises(ValueError, match="which only a language model has"):
+    with pytest.raises(ValueError, match="so it needs a language model"):
         optimise(SupportJudge("lexical"), TRAIN, DEV, method="few-shot")
 
 

@@ -182,7 +182,7 @@ def test_the_diff_shows_the_new_words_and_each_worked_example():
     demo = {"passage": "p\nq", "sentence": "s", "verdict": "full"}
     fitted = FittedPrompt(instructions=f"{before}\n\n{'Mind the dates. ' * 10}", demos=(demo,))
     lines = diff_prompts(judge, {"judge": fitted}).splitlines()
-    assert lines[:2] == ["--- support.judge as it was", "+++ support.judge as fitted"]
+    assert lines[:2] == ["--- support.judge before", "+++ support.judge fitted"]
     added = [line for line in lines[2:] if line.startswith("+")]
     assert not any(line.startswith("-") for line in lines[2:])
     assert sum("Mind the dates." in line for line in added) == 2  # wrapped

@@ -243,7 +243,7 @@ def test_what_is_refused_asks_nobody_and_writes_nothing(
 def test_what_is_no_judge_file_is_not_written_over(labels, tmp_path, model, server, name):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     before = labels.read_bytes()
-    with pytest.raises(InputError, match=r"is there and no judge file|cannot be written"):
+    with pytest.raises(InputError, match=r"exists and is not a judge file|cannot be written"):
         nj.calibrate(labels, "support", "threshold", out=tmp_path / name, **model)
     assert labels.read_bytes() == before
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"

@@ -436,13 +436,13 @@ def test_a_budget_that_allows_no_new_prompt_writes_nothing(calibrate_lists_calib
 @pytest.mark.parametrize(
     ("method", "flags", "message"),
     [
-        ("few-shot", ("--scale", "no,yes"), "are about labels, and these are lists"),
+        ("few-shot", ("--scale", "no,yes"), "apply to labels, but these are lists"),
         ("few-shot", ("--match", "relevance"), "does not look for one text in another"),
         ("few-shot", ("--match", "nobody"), "--match nobody: wanted lexical, or a judge such as"),
         ("few-shot", ("--folds", "2"), "folds are for methods that fit numbers"),
         ("few-shot", ("--objective", "kappa"), "lists are chosen by f1"),
         ("few-shot", ("--method", "threshold"), "makes lists, which no cut corrects; wanted one"),
-        ("few-shot", ("--model", "lexical"), "which only a language model has"),
+        ("few-shot", ("--model", "lexical"), "so it needs a language model"),
         ("few-shot", ("--max-cost", "1"), "the price of model 'openai/mock' is unknown"),
     ],
 )

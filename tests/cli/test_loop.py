@@ -214,7 +214,7 @@ def test_a_link_to_nothing_is_reported_and_waited_for(watched, tide_server, capf
     (folder / "three.jsonl").unlink()
     (folder / "three.jsonl").symlink_to("text-of-three")
     keep_judging(watched, rounds=1)
-    told = "three.jsonl: cannot be read (a link to text-of-three, which is not there)"
+    told = "three.jsonl: cannot be read (a link to text-of-three, which does not exist)"
     assert told in capfd.readouterr().err
     text = Path("one.jsonl").read_text(encoding="utf-8").replace('"one"', '"three"')
     (folder / "text-of-three").write_text(text, encoding="utf-8")

@@ -294,7 +294,7 @@ def test_a_model_of_another_provider_without_litellm_is_told_in_one_line(monkeyp
     monkeypatch.setenv("ANTHROPIC_API_KEY", "a key")
     with pytest.raises(InputError) as error:
         LiteLLMTransport(ModelConfig(model="anthropic/claude-sonnet-4-5"))
-    expected = "litellm is not installed: pip install litellm, or ask an OpenAI-compatible "
+    expected = "litellm is not installed: pip install litellm, or use an OpenAI-compatible "
     assert str(error.value) == expected + "endpoint: openai/NAME with api_base"
 
 

@@ -168,12 +168,12 @@ def test_a_shortened_or_damaged_index_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("factory", ["Nonsense", "IVF256,Flat", "PQ7"])
 def test_what_faiss_refuses_is_one_line(tmp_path, factory):
-    with pytest.raises(InputError, match=f"FAISS refuses '{factory}' for 10 passages") as told:
+    with pytest.raises(InputError, match=f"FAISS rejects '{factory}' for 10 passages") as told:
         Dense.build(numbered(10), Random(), tmp_path / "index", faiss=factory)
     assert "\n" not in str(told.value)
     assert not (tmp_path / "index").exists()
     Dense.build(numbered(10), Random(), tmp_path / "index", faiss="Flat")
-    with pytest.raises(InputError, match=r"FAISS refuses 'nprobe=2' \(.*could not set parameter"):
+    with pytest.raises(InputError, match=r"FAISS rejects 'nprobe=2' \(.*could not set parameter"):
         Dense.open(tmp_path / "index", Random(), faiss_search="nprobe=2")
 
 

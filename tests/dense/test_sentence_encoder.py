@@ -121,8 +121,8 @@ def test_models_that_are_not_there_are_one_line_that_says_what_would_do(tmp_path
     told = {
         "harbour/no-such-model": "model 'harbour/no-such-model' cannot be loaded",
         "package:no_such_module": "no_such_module is not installed: pip install no-such-module",
-        "package:json": "the package has no model, wanted a get_model_path",
-        tmp_path / "absent": "absent: no folder of a model there",
+        "package:json": "the package has no model: it needs a function get_model_path",
+        tmp_path / "absent": "absent: this folder has no model",
         tmp_path / "empty": "empty' cannot be loaded",
         tmp_path / "broken": "broken' cannot be loaded",
     }

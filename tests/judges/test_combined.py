@@ -210,15 +210,15 @@ def test_labels_without_an_order_are_voted_on(member, says):
     members = [member(name, CustomJudge, definition=definition) for name in "abc"]
     prediction = Jury(members, "vote")(text="any")
     assert (prediction.label, prediction.score, prediction.spread) == ("two", None, 1)
-    with pytest.raises(ValueError, match="without an order can only be voted on"):
+    with pytest.raises(ValueError, match="labels without an order need method: vote"):
         Jury(members, "median")
 
 
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"method": "most"}, "method one of vote, median, mean"),
-        ({"quorum": 4}, "quorum of 1 to 3"),
+        ({"method": "most"}, "method: one of vote, median, mean"),
+        ({"quorum": 4}, "quorum from 1 to 3"),
         ({"spread": 0}, "spread of 1"),
     ],
 )
@@ -228,7 +228,7 @@ def test_settings_that_do_not_fit_are_refused(jury, options, what):
 
 
 def test_judges_of_different_things_are_no_jury(member):
-    with pytest.raises(ValueError, match="name is 'relevance', of the others 'support'"):
+    with pytest.raises(ValueError, match="name is 'relevance', the others have 'support'"):
         Jury([member("a"), member("b", RelevanceJudge)])
     with pytest.raises(ValueError, match="2 or more members"):
         Jury([member("a")])
@@ -431,8 +431,8 @@ def test_a_jury_is_verified_where_its_votes_are_apart(
 def test_what_cannot_be_verified_is_refused(verified_member, verified):
     weak, strong = verified_member("weak"), verified_member("strong")
     for wrong, what in (
-        ({}, "wanted when"),
-        ({"labels": ["maybe"]}, "'maybe' is none of"),
+        ({}, "wanted a condition"),
+        ({"labels": ["maybe"]}, "'maybe' is not one of"),
         ({"score": (0.7, 0.3)}, r"0\.7, 0\.3"),
         ({"spread": 1}, "of a jury"),
     ):

@@ -213,7 +213,9 @@ def test_of_a_judge_that_asks_several_questions_an_example_says_which(shown):
     row = {"question": "q", "domain": "", "category": "", "wanted": 1, "questions": ["why q?"]}
     judge = shown(QuestionEvolver("lexical"), row | {"predictor": "width"})
     assert (len(judge.depth.demos), len(judge.width.demos)) == (0, 1)
-    with pytest.raises(InputError, match=r"examples.jsonl:1: .*depth or width; say which under"):
+    with pytest.raises(
+        InputError, match=r"examples.jsonl:1: .*it fits depth and width; choose one with"
+    ):
         shown(QuestionEvolver("lexical"), row)
 
 
@@ -230,8 +232,8 @@ def test_an_example_may_have_a_title_and_a_question_none(shown):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"verdict": None}, "its reply is none: verdict"),
-        ({"verdict": "most"}, "its reply is none: verdict"),
+        ({"verdict": None}, "its reply is invalid: verdict"),
+        ({"verdict": "most"}, "its reply is invalid: verdict"),
         ({"passage": 3}, "field 'passage': Input should be a valid string"),
         ({"passages": "p"}, "field 'passages' is not one of passage, title, sentence, verdict"),
         ({"predictor": "assign"}, "no question 'assign', wanted one of judge"),
@@ -247,10 +249,10 @@ def test_what_is_no_example_is_refused_by_line(shown, changes, message):
 def test_a_missing_field_and_an_empty_file_are_refused(shown):
     with pytest.raises(InputError, match=r"examples.jsonl:1: field 'sentence' is missing"):
         shown(SupportJudge("lexical"), {"passage": "p", "verdict": "full"})
-    with pytest.raises(InputError, match=r"examples.jsonl:1: no example in it"):
+    with pytest.raises(InputError, match=r"examples.jsonl:1: no examples"):
         shown(SupportJudge("lexical"))
     labels = {"question": "q", "answer": "a", "nuggets": {"1": "n"}, "verdicts": {"2": "support"}}
-    with pytest.raises(InputError, match=r"its reply is none: verdicts: 0 of 1 verdicts"):
+    with pytest.raises(InputError, match=r"its reply is invalid: verdicts: 0 of 1 verdicts"):
         shown(NuggetAssigner("lexical"), labels)
 
 
@@ -364,10 +366,10 @@ def test_a_fitted_judge_has_the_prompt_the_words_and_the_correction_of_its_file(
 
 
 REFUSED = {
-    "another judge": ({"judge": "relevance"}, "a file of the relevance judge, wanted support"),
-    "another version": ({"version": "0"}, "version 0 of the support judge, this is 3; fit it"),
+    "another judge": ({"judge": "relevance"}, "it belongs to the relevance judge, wanted support"),
+    "another version": ({"version": "0"}, "version 0 of the support judge; this is version 3"),
     "another scale": (
-        {"scale": ["no", "some", "yes"]}, "labels are no, some, yes, those of the judge none"
+        {"scale": ["no", "some", "yes"]}, "labels are no, some, yes; the judge's labels are none"
     ),
     "another model": ({"model": "openai/gpt-4o"}, "fitted to scores of openai/gpt-4o, which"),
     "a question it does not ask": (
@@ -393,7 +395,7 @@ def test_prompts_alone_serve_any_model():
 
 
 BROKEN = {
-    "cuts for fewer labels": ({"correction": {"cuts": [0.5]}}, "correction: it is for 2 labels,"),
+    "cuts for fewer labels": ({"correction": {"cuts": [0.5]}}, "correction: it has 2 labels,"),
     "cuts that fall": ({"correction": {"cuts": [0.5, 0.1]}}, "correction: cuts must ascend"),
     "an unknown key": ({"code": "print()"}, "code: Extra inputs are not permitted, got 'print()'"),
     "an unknown key inside": ({"correction": {"cut": [1]}}, "correction: cut: Extra inputs are"),
@@ -472,5 +474,5 @@ def test_cuts_for_log_probability_scores_are_refused_by_a_judge_without_them():
         correction=Correction(cuts=(0.3, 0.6)),
     )
     assert sure.copy_with_fit(file).correction == file.correction
-    with pytest.raises(ValueError, match="fitted with log-probabilities, this model is asked with"):
+    with pytest.raises(ValueError, match="fitted with log-probabilities; this model is used with"):
         plain.copy_with_fit(file)

@@ -56,9 +56,9 @@ def test_odd_texts_are_quoted_without_white_space_around(text):
 
 def test_a_reason_names_what_stands_there_and_what_is_missing():
     assert reason("Bees built dams", "A dam is built.") == (
-        "2 of 3 words stand there: built, dams; missing: Bees"
+        "2 of 3 words found: built, dams; missing: Bees"
     )
-    assert reason("Bees", "A dam.") == "0 of 1 words stand there; missing: Bees"
+    assert reason("Bees", "A dam.") == "0 of 1 words found; missing: Bees"
     many = " ".join(f"word{i}" for i in range(20))
     assert reason(many, "").endswith("word7, 12 more")
 

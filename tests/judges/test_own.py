@@ -135,7 +135,7 @@ def test_a_judge_file_fits_the_version_that_it_was_made_with_alone(definition):
     claim = "The moon makes us dream."
     assert [j(claim=claim, source=MOON).label for j in (judge, fitted)] == ["partly", "no"]
     other = CustomJudge(definition("partly: 0.5", "partly: 0.4"), model="lexical")
-    with pytest.raises(ValueError, match="fit it again"):
+    with pytest.raises(ValueError, match="Fit it again"):
         other.copy_with_fit(state)
 
 
@@ -172,28 +172,32 @@ def test_labels_without_order_have_the_gains_they_are_given_or_none(definition):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("name: grounded", "name: support", "1: name: the name of a built-in judge"),
+        ("name: grounded", "name: support", "1: name: a built-in judge has this name"),
         ("name: grounded", "name: My Judge", "1: name: wanted a lower-case word"),
         ("name: grounded\n", "", "1: name: Field required"),
-        ("  claim:", "  label:", "5: inputs: the name 'label' is taken"),
-        ("  claim:", "  docid:", "5: inputs: the name 'docid' is taken"),
-        ("  claim:", "  demos:", "5: inputs: the name 'demos' is one of DSPy's own"),
-        ("  claim:", "  copy:", "5: inputs: the name 'copy' is one of DSPy's own"),
-        ("  claim:", "  class:", "5: inputs: the name 'class' is taken"),
+        ("  claim:", "  label:", "5: inputs: the name 'label' has another meaning"),
+        ("  claim:", "  docid:", "5: inputs: the name 'docid' has another meaning"),
+        ("  claim:", "  demos:", "5: inputs: DSPy uses the name 'demos'"),
+        ("  claim:", "  copy:", "5: inputs: DSPy uses the name 'copy'"),
+        ("  claim:", "  class:", "5: inputs: the name 'class' has another meaning"),
         ("claim: a statement", 'claim: "a\\nb"', "6: inputs.claim: "),
         ("partly: 0.5", "partly: 2", "8: labels.partly: "),
         ("partly: 0.5", 'partly: "0.5"', "8: labels.partly: "),
-        ("partly: 0.5", "partly: ~", "8: labels: wanted a gain for each label, or for none"),
+        ("partly: 0.5", "partly: ~", "8: labels: wanted a gain for every label, or for none"),
         ("no: 0, partly: 0.5", "no: 0.5, partly: 0", "8: labels: wanted gains that ascend"),
         ("partly: 0.5", "Partly: 0.5", "8: labels.Partly: wanted a lower-case word"),
         ("yes: 1", "true: 1", "8: labels.True: wanted a name before the colon"),
-        ("{no: 0, partly: 0.5, yes: 1}", "[no, no, yes]", "8: labels: a label stands there twice"),
+        ("{no: 0, partly: 0.5, yes: 1}", "[no, no, yes]", "8: labels: a label occurs twice"),
         ("{no: 0, partly: 0.5, yes: 1}", "[yes]", "8: labels: "),
-        ("measure: groundedness", "measure: share_yes", "9: measure: 'share_yes' is kept"),
+        ("measure: groundedness", "measure: share_yes", "9: measure: 'share_yes' is reserved"),
         ("measure: groundedness", "colour: red", "9: colour: no such setting"),
-        ("measure: groundedness", "ordered: false", "10: lexical: overlap puts labels in an order"),
+        (
+            "measure: groundedness",
+            "ordered: false",
+            "10: lexical: overlap needs labels with an order",
+        ),
         ("look_for: claim", "look_for: sentence", "10: lexical.look_for: no input 'sentence'"),
-        ("[0.4, 0.7]", "[0.7, 0.4]", "10: lexical.cuts: [0.7, 0.4], wanted ascending ones"),
+        ("[0.4, 0.7]", "[0.7, 0.4]", "10: lexical.cuts: [0.7, 0.4], wanted ascending numbers"),
         ("[0.4, 0.7]", "[0.4]", "10: lexical.cuts: 1 for 3 labels, wanted 2"),
         ("[0.4, 0.7]", "[0.4, 0.7", "10: not YAML"),
         ("{look_for:", "!!python/object:x {look_for:", "10: not YAML of plain values"),

@@ -114,7 +114,7 @@ def test_a_program_that_configured_dspy_keeps_its_settings(case, expected, model
 
 
 def test_a_judge_without_any_model_says_what_to_do():
-    with dspy.context(lm=None), pytest.raises(ValueError, match="name a model"):
+    with dspy.context(lm=None), pytest.raises(ValueError, match="choose a model"):
         SupportJudge()(sentence="a", passage="b")
 
 
@@ -264,8 +264,8 @@ def test_what_it_makes_is_what_a_run_keeps(kind):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"judge": "subquestions"}, "a file of the subquestions judge, wanted nuggetizer"),
-        ({"version": "0"}, "fitted to version 0 of the nuggetizer judge, this is"),
+        ({"judge": "subquestions"}, "it belongs to the subquestions judge, wanted nuggetizer"),
+        ({"version": "0"}, "fitted to version 0 of the nuggetizer judge; this is"),
         ({"prompts": {"make": FittedPrompt(instructions="x")}}, "the judge asks update"),
         (
             {"prompts": {"update": FittedPrompt(instructions="x", demos=({"topic": "y"},))}},

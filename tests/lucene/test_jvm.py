@@ -78,7 +78,7 @@ def test_a_jvm_that_runs_without_lucene_is_told():
         except InputError as error:
             print(error)
     """
-    assert run_python(code).stdout.startswith("a JVM without Lucene runs in this process already;")
+    assert run_python(code).stdout.startswith("this process already has a JVM without Lucene;")
 
 
 def test_one_jvm_serves_every_call():

@@ -187,7 +187,9 @@ def test_an_index_made_by_anserini_itself_is_searched(tmp_path):
     places = ("-input", tmp_path / "corpus", "-index", tmp_path / "index")
     run_java("io.anserini.index.IndexCollection", "-collection", "JsonCollection", *places)
     assert ids(Lucene(tmp_path / "index").search(["heron"], 10)[0]) == ["a"]
-    with pytest.raises(InputError, match="an index without document vectors, which feedback needs"):
+    with pytest.raises(
+        InputError, match="this index has no document vectors, which feedback needs"
+    ):
         Lucene(tmp_path / "index", rm3=True)
 
 
@@ -232,11 +234,11 @@ def test_no_index_a_broken_one_and_a_corrupt_one_are_one_line_each(tmp_path):
         assert len(str(error.value).splitlines()) == 1
         return str(error.value)
 
-    assert "no index there; make it with `judge index`" in told()
+    assert "there is no index; create it with `judge index`" in told()
     build_lucene(HARBOUR, tmp_path / "index")
     segments = next((tmp_path / "index").glob("segments_*"))
     segments.write_bytes(bytes(len(segments.read_bytes())))
-    assert "corrupt index: file segments_1 is not as it was written" in told()
+    assert "corrupt index: file segments_1 has changed" in told()
     segments.unlink()
     assert "corrupt index: file segments_1 is missing" in told()
 

@@ -336,7 +336,7 @@ def test_arguments_that_do_not_fit_the_pool_are_named():
         find_required_subset(pool, [7, 7])
     with pytest.raises(ValueError, match=r"required\[1\] is 2"):
         passage_grades(pool, [0, 2])
-    with pytest.raises(ValueError, match="row 1 answers question 1, which no required row does"):
+    with pytest.raises(ValueError, match="row 1 answers question 1, but no required row does"):
         passage_grades(pool, [0])
 
 

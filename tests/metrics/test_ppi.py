@@ -189,9 +189,9 @@ def test_a_sample_names_the_place_of_a_bad_value():
 
 
 def test_labels_of_one_topic_or_of_items_that_weigh_nothing_are_refused():
-    with pytest.raises(ValueError, match="labels are of one topic"):
+    with pytest.raises(ValueError, match="labels are in one topic"):
         estimate(sample([0, 0], [1, NAN], [1, 1], [0, 1]), 0.0)
-    with pytest.raises(ValueError, match="no item that weighs"):
+    with pytest.raises(ValueError, match="no item with weight"):
         estimate(sample([0, 0], [1, NAN], [0, 1], [0, 1]), 0.0)
 
 

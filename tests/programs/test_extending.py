@@ -428,7 +428,7 @@ def _strings(part):
         ),
         (
             ("run", "items", "--judge", "number", "--items", DEMO / "labels" / "grounded.jsonl"),
-            "judge number: faults:NUMBER is no class of judges",
+            "judge number: faults:NUMBER is not a judge class",
         ),
         (("run", "length", *DATA, "--set", "judges.nobody.window=2"), "unknown judge 'nobody'"),
         (("run", "length", *DATA, "--set", "judges.brevity.window=2"), "this judge takes one item"),

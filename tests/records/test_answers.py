@@ -84,7 +84,7 @@ def test_2026_headings_are_told_apart_counted_and_keep_their_position(write, pro
     assert [s.id for s in answer.sentences] == list(range(7))
     assert [s.is_heading for s in answer.sentences] == [True, False, True, False, True, True, False]
     assert problems.counts() == {"heading": 4}
-    assert "answer[0] is taken as a heading (Markdown heading)" in str(problems.rows[0])
+    assert "answer[0] counts as a heading (Markdown heading)" in str(problems.rows[0])
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,8 @@ def test_a_second_answer_of_a_run_to_a_topic_is_an_error_also_in_another_file(wr
         ("a.jsonl", 2, "duplicate_answer"),
         ("b.jsonl", 1, "duplicate_answer"),
     ]
-    assert "a.jsonl:1 already" in str(problems.rows[1])
+    assert "already answered topic" in str(problems.rows[1])
+    assert "a.jsonl:1, wanted once" in str(problems.rows[1])
 
 
 def test_a_run_without_a_name_is_named_by_its_file_and_that_is_said_once(write, problems, kinds):
@@ -312,4 +313,4 @@ def test_samples_for_python_are_named_as_such(tmp_path):
     path.write_text(2 * (json.dumps(row) + "\n"), encoding="utf-8")
     assert list(read_answers(path, problems)) == []
     (problem,) = problems
-    assert "which nj.evaluate in Python takes" in problem.what
+    assert "for nj.evaluate in Python" in problem.what

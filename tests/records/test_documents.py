@@ -72,7 +72,7 @@ def test_one_id_with_two_texts_is_an_error_and_with_the_same_mentioned(write, pr
         ({"docid": "d", "text": "Silt."}, "field 'topic_id' or 'qid'"),
         ({"qid": "1", "text": "Silt."}, "field 'docid' or 'id'"),
         ({"qid": "1", "docid": "d", "title": "t"}, "field 'text' or 'contents'"),
-        ({"topic_id": "1", "docids": ["d"]}, "no documents, wanted those of at least one topic"),
+        ({"topic_id": "1", "docids": ["d"]}, "no documents, wanted at least one topic"),
     ],
 )
 def test_what_is_no_document_of_a_topic_is_an_error_with_its_place(row, message, write, problems):

@@ -46,7 +46,7 @@ def test_an_unknown_label_is_not_judged_and_listed(write):
 def test_a_statement_twice_is_an_error_that_names_both_lines(write):
     problems = Problems()
     list(read_statements(write(statement_row(SENTENCE), statement_row(SENTENCE)), problems))
-    with pytest.raises(InputError, match=r":2: .* is in line 1 already"):
+    with pytest.raises(InputError, match=r":2: .* is already in line 1"):
         problems.raise_errors()
 
 

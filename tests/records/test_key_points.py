@@ -86,7 +86,7 @@ def test_what_is_odd_is_read_around_and_listed(write, problems, kinds):
         (1, "bad_sources", "kept"),
         (1, "duplicate_key_point", "kept"),
     ]
-    assert "key_points[2].spans: 2 of 3 are empty or no text; left out" in str(problems.rows[4])
+    assert "key_points[2].spans: 2 of 3 are empty or not text; left out" in str(problems.rows[4])
     assert "key_points[3] has the text of a key point before it" in str(problems.rows[6])
 
 
@@ -106,9 +106,9 @@ def test_a_topic_without_key_points_is_there_and_mentioned(write, problems, kind
         ([{"qid": "1", "key_points": [{"id": "k"}]}], r"'key_points\[0\].text' or .* is missing"),
         (
             [{"qid": "1", "key_points": [{"id": "k", "text": "a"}, {"id": "k", "text": "b"}]}],
-            r":1: key_points\[1\] has the id 'k', which key_points\[0\] has too",
+            r":1: key_points\[1\] has the id 'k', the id of key_points\[0\]",
         ),
-        ([{"qid": "1", "key_points": ["a"]}] * 2, ":2: topic '1' has key points already"),
+        ([{"qid": "1", "key_points": ["a"]}] * 2, ":2: topic '1' already has key points"),
     ],
 )
 def test_what_is_no_set_of_key_points_is_an_error_with_its_place(rows, message, write, problems):
@@ -269,7 +269,10 @@ def test_any_other_label_of_a_claim_is_not_judged_and_an_empty_claim_left_out(
         ([ANSWER], ":1: field 'claims' is missing"),
         ([{**ANSWER, "claims": "Ebb."}], ":1: field 'claims' is 'Ebb.', wanted a list"),
         ([{**ANSWER, "claims": [1]}], r":1: field 'claims\[0\]' is 1, wanted text or an object"),
-        ([{**ANSWER, "claims": None}] * 2, ":2: the claims of run 'r', topic '1' are in line 1"),
+        (
+            [{**ANSWER, "claims": None}] * 2,
+            ":2: the claims of run 'r', topic '1' are already in line 1",
+        ),
     ],
 )
 def test_what_is_no_set_of_claims_is_an_error_with_its_place(rows, message, write, problems):

@@ -251,7 +251,7 @@ def test_labels_given_with_and_without_a_label_in_sight_are_not_mixed_unsaid(wri
     assert len(read_labels(path, problems).cells) == 3
     (problem,) = problems
     assert problem.kind == "mixed_conditions"
-    assert problem.what.startswith("1 from_scratch and 2 post_edit labels are taken together")
+    assert problem.what.startswith("1 from_scratch and 2 post_edit labels are used together")
 
 
 def test_where_chooses_rows_and_says_when_there_are_none(write, problems):
@@ -353,7 +353,7 @@ def read_whole(path):
 
 TYPOS = {  # the file's name and its lines; where it is wrong, and what
     "a label": ("l.csv", ["topic_id,thing,label", "1,a,0", "1,b,900000000", "1,c,1"],
-                ":3: label 900000000 is more than 100 from 0, wanted whole numbers nearer"),
+                ":3: label 900000000 is more than 100 from 0, wanted whole numbers closer"),
     "a low one": ("l.csv", ["topic_id,thing,label", "1,a,-999999999", "1,b,3", "1,c,1"],
                   ":2: label -999999999 is more than 100 from 3"),
     "a grade": ("l.csv", ["topic_id,passage_id,label", "1,a,3", "1,b,900000000"],

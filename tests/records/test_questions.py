@@ -91,7 +91,7 @@ def test_a_topic_again_is_mentioned_and_with_other_questions_an_error(write, pro
         ({"id": "7", "questions": [{"idx": 0}]}, r"'questions\[0\].text' or .* is missing"),
         (
             {"id": "7", "questions": [{"idx": 1, "text": "Who?"}, {"idx": 1, "text": "Why?"}]},
-            r"questions\[1\] is column 1, which one before it is too",
+            r"questions\[1\] has column 1, like an earlier one",
         ),
     ],
 )
@@ -239,7 +239,7 @@ def test_the_same_ratings_again_are_mentioned_and_others_an_error(write, problem
         (3, "duplicate_ratings", "error"),
         (4, "duplicate_ratings", "error"),
     ]
-    assert "the ratings of 'a' are in line 1 already" in str(problems.rows[0])
+    assert "the ratings of 'a' are already in line 1" in str(problems.rows[0])
 
 
 # --- CRUX's annotators

@@ -329,10 +329,10 @@ def test_yes_no_on_and_off_are_words_where_words_are_wanted():
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, "'c' stands here twice"),
-        ("a: 1\n'a': 1\n", 2, "'a' stands here twice"),
+        ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, "'c' occurs twice"),
+        ("a: 1\n'a': 1\n", 2, "'a' occurs twice"),
         ("a: 1\n? [b]\n: 1\n", 2, "wanted a name before the colon"),
-        ("a: &x 1\n\nb: *x\n", 3, "anchors are not taken"),
+        ("a: &x 1\n\nb: *x\n", 3, "anchors are not supported"),
         ("a: 1\nb: !!python/name:os.system ''\n", 2, "(tag !!python/name:os.system)"),
         ("a: 1\nb: !own x\n", 2, "not YAML of plain values (tag !own)"),
         ("a: {b: 1}\n<<: {c: 1}\n", 2, "not YAML"),

@@ -161,7 +161,7 @@ def test_a_sentence_id_that_is_repeated_or_no_number_is_an_error(field, write, p
     (support,) = read_support(write(row), problems)
     assert [(sentence.id, sentence.text) for sentence in support.sentences] == [(0, "a"), (2, "b")]
     assert kinds() == [(1, "duplicate_sentence", "error"), (1, "bad_field", "error")]
-    assert f"sentences[2].{field} is 0, as of a sentence before it" in str(problems.rows[0])
+    assert f"sentences[2].{field} is 0, as in an earlier sentence" in str(problems.rows[0])
 
 
 def test_sentences_without_ids_are_numbered_and_one_with_the_id_of_another_is_an_error(

@@ -92,7 +92,7 @@ def test_the_sheet_with_rows_is_read_and_merged_ids_are_those_of_each_row(tmp_pa
     book.save(path)
     table = read(path)
     assert [line.row["Q"] for line in table.rows] == ["Labels", "Labels"]
-    assert table.notes == ("sheet 'Labels' (Old not read; --sheet names one)",)
+    assert table.notes == ("sheet 'Labels' (Old not read; choose one with --sheet)",)
     assert [line.row["Q"] for line in read(path, sheet="Old").rows] == ["Old", "Old"]
     with pytest.raises(InputError, match="no such sheet; did you mean Labels"):
         read(path, sheet="Lables")
@@ -118,8 +118,8 @@ def test_parquet_and_frames_are_read_as_the_file_they_came_from(tmp_path):
         (b"PK\x03\x04 no zip", "not a workbook that can be read"),
         (b"PAR1 no parquet", "not a Parquet file that can be read"),
         (b"Q,L,Q\n1,2,3\n", "t.csv:1: column 'Q' is in the header twice"),
-        (b"Q,L\n1,2,3\n", "t.csv:2: the row has more or fewer cells than the header, 3 and 2"),
-        (b"Q,L\n1\n", "t.csv:2: the row has more or fewer cells than the header, 1 and 2"),
+        (b"Q,L\n1,2,3\n", "t.csv:2: cells in the row: 3, in the header: 2"),
+        (b"Q,L\n1\n", "t.csv:2: cells in the row: 1, in the header: 2"),
         (b'Q,L\n1,"open\n2,3\n', "t.csv:3: not CSV"),
     ],
 )

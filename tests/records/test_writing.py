@@ -63,7 +63,7 @@ def test_a_name_that_cannot_be_given_is_named(tmp_path):
 def test_a_folder_of_ours_is_no_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "journal").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="journal: is a link, which is not followed"):
+    with pytest.raises(InputError, match="journal: is a link, and links are not followed"):
         own_folder(tmp_path / "journal")
     assert own_folder(tmp_path / "a" / "b").is_dir()
 
@@ -226,14 +226,14 @@ def test_a_domain_or_category_that_is_no_text_is_not_used_and_listed(write, prob
     row = {"id": "7", "title": "Why?", "domain": ["health"], "category": 3}
     assert read_topics(write(row), problems) == {"7": Topic(id="7", text="Why?")}
     assert kinds() == [(1, "bad_group", "kept")] * 2
-    assert str(problems.rows[0]).endswith("domain is ['health'], wanted text; not used")
+    assert str(problems.rows[0]).endswith("domain is ['health'], wanted text; ignored")
 
 
 def test_a_topic_again_with_another_category_is_an_error(write, problems, kinds):
     rows = [{"id": "7", "title": "Why?", "category": category} for category in ("a", "b")]
     read_topics(write(*rows), problems)
     assert kinds() == [(2, "duplicate_topic", "error")]
-    assert "another background, domain or category than before" in str(problems.rows[0])
+    assert "two different versions of its background, domain or category" in str(problems.rows[0])
 
 
 def test_an_empty_file_has_no_topics_and_is_an_error(write, problems):
@@ -307,7 +307,7 @@ def test_one_topic_with_two_lists_is_an_error(write, problems, kinds):
     rows = [{**TOPIC, "sub_narratives": names} for names in (["a"], ["b"])]
     read_topics(write(*rows), problems)
     assert kinds() == [(2, "duplicate_topic", "error")]
-    assert "another list of sub-narratives" in str(problems.rows[0])
+    assert "two different versions of its list of sub-narratives" in str(problems.rows[0])
 
 
 def test_the_quotation_marks_of_rag25_nuggets_are_no_part_of_the_name(write, problems):
@@ -337,9 +337,9 @@ def test_the_released_nuggets_have_the_sub_narratives_of_their_readme(shared_dat
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"path": "0.1", "agent": None}, "without its first"),
+        ({"path": "0.1", "agent": None}, "before its first"),
         ({"item": "t1"}, "an object of ids"),
-        ({"path": "0.x"}, "wanted such as"),
+        ({"path": "0.x"}, "wanted a path such as"),
         ({}, "do not end"),
         ({"kind": None}, "'kind' is missing"),
         ({"agent": None}, "'agent' is missing"),

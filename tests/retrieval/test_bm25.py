@@ -158,7 +158,7 @@ def test_files_of_garbage_are_a_corrupt_index(tmp_path, name):
     Bm25.build(passages("tide")).save(tmp_path / "index")
     path = tmp_path / "index" / name
     path.write_bytes(b"\xff" * path.stat().st_size)
-    with pytest.raises(InputError, match=r"corrupt index: .*; make it again with `judge index`"):
+    with pytest.raises(InputError, match=r"corrupt index: .*; create it again with `judge index`"):
         Bm25.open(tmp_path / "index")
 
 
@@ -274,7 +274,7 @@ def test_the_longest_beginning_that_fits_is_kept_and_no_passage_is_passed_over(l
 
 def test_texts_behind_the_limit_are_not_needed_but_those_before_are():
     assert within_tokens(RANKED, {"a": TEXTS["a"], "b": TEXTS["b"]}, 4, words) == RANKED[:1]
-    with pytest.raises(ValueError, match=r"ranked\[1\]: no text of passage 'b'"):
+    with pytest.raises(ValueError, match=r"ranked\[1\]: passage 'b' has no text"):
         within_tokens(RANKED, {"a": TEXTS["a"]}, 4, words)
 
 

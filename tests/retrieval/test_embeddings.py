@@ -137,7 +137,7 @@ def test_a_file_that_is_no_cache_is_one_line(tmp_path):
 def test_a_file_in_the_place_of_the_folder_is_one_line(tmp_path):
     (tmp_path / "kept").touch()
     with pytest.raises(
-        InputError, match=r"kept: no folder for the cache of vectors \(it is a file"
+        InputError, match=r"kept: cannot create the cache of vectors \(it is a file"
     ):
         CachedEncoder(Letters(), tmp_path / "kept")
 
@@ -156,7 +156,7 @@ def test_a_disk_that_takes_no_more_warns_once_and_loses_no_vector(tmp_path):
     other = sqlite3.connect(tmp_path / FILE)
     other.execute(full)
     other.close()
-    with pytest.warns(RuntimeWarning, match="kept no longer") as warned:
+    with pytest.warns(RuntimeWarning, match="no more vectors are stored") as warned:
         rows = [encoder.passages([text]) for text in TEXTS]
     assert len(warned) == 1
     np.testing.assert_array_equal(np.concatenate(rows), Letters().passages(TEXTS))

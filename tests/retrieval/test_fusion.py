@@ -233,7 +233,7 @@ def test_scores_never_rise_and_hits_only_cuts(pool, hits):
 @pytest.mark.parametrize(
     ("ratings", "settings", "message"),
     [
-        ({"a": [1], "b": [1, 2]}, {}, "passage 'b': 2 ratings, wanted 1 as of 'a'"),
+        ({"a": [1], "b": [1, 2]}, {}, "passage 'b': 2 ratings, wanted 1 like 'a'"),
         ({"a": [6]}, {}, "passage 'a': rating 6 of question 0, wanted 0 to 5"),
         ({"a": [float("nan")]}, {}, "passage 'a': rating nan"),
         ({}, {"weight": 1.1}, "weight is 1.1, wanted 0 to 1"),
@@ -350,7 +350,7 @@ def test_settings_that_there_are_not_are_refused(settings, message):
 
 
 def test_a_passage_without_text_is_named():
-    with pytest.raises(ValueError, match=r"ranked\[1\]: no text of passage 'b'"):
+    with pytest.raises(ValueError, match=r"ranked\[1\]: passage 'b' has no text"):
         rerank(texts={"a": "1 0"})
 
 

@@ -80,7 +80,7 @@ def test_the_first_index_that_was_killed_is_not_finished(folder):
     kill_a_builder(folder)
     with pytest.raises(InputError) as caught:
         open_index(folder, "toy")
-    what = "its making was not finished; make it with `judge index`"
+    what = "the index is unfinished; create it with `judge index`"
     assert str(caught.value) == f"{folder}: {what}"
 
 
@@ -106,7 +106,7 @@ def test_a_folder_that_holds_anything_else_is_never_touched(folder):
     (folder / "thesis.tex").write_text("years of work", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         make(folder)
-    what = "holds thesis.tex, which is of no index; name another folder for the index"
+    what = "holds thesis.tex, which is not part of an index; choose another folder"
     assert str(caught.value) == f"{folder}: {what}"
     assert os.listdir(folder) == ["thesis.tex"]
 
@@ -124,7 +124,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(folder):
     folder.write_text("a file", encoding="utf-8")
     with pytest.raises(InputError, match="a file, wanted a folder"):
         make(folder)
-    with pytest.raises(InputError, match="no index of ours"):
+    with pytest.raises(InputError, match="not an index of nuggetjudge"):
         open_index(folder, "toy")
 
 
@@ -144,15 +144,15 @@ def test_a_full_disk_is_told_and_other_faults_of_the_builder_are_its_own(folder)
 def test_no_index_there_says_how_to_make_one(folder):
     with pytest.raises(InputError) as caught:
         open_index(folder, "toy")
-    assert str(caught.value) == f"{folder}: no index there; make it with `judge index`"
+    assert str(caught.value) == f"{folder}: there is no index; create it with `judge index`"
 
 
 def test_another_folder_is_no_index(folder):
     folder.mkdir(parents=True)
-    with pytest.raises(InputError, match="no index of ours, or a corrupt one"):
+    with pytest.raises(InputError, match="not an index of nuggetjudge, or corrupt"):
         open_index(folder, "toy")
     (folder / "index.json").write_text('{"n_passages": 3}', encoding="utf-8")
-    with pytest.raises(InputError, match="no index of ours, or a corrupt one"):
+    with pytest.raises(InputError, match="not an index of nuggetjudge, or corrupt"):
         open_index(folder, "toy")
 
 
@@ -163,10 +163,10 @@ def test_a_file_that_is_missing_or_has_changed_makes_it_corrupt(folder, text):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         open_index(folder, "toy")
-    what = "file deep/data.txt is not as it was written; make it again with `judge index`"
+    what = "file deep/data.txt has changed; create it again with `judge index`"
     assert str(caught.value) == f"{folder}: corrupt index: {what}"
     path.unlink()
-    with pytest.raises(InputError, match=r"file deep/data\.txt is missing; make it again"):
+    with pytest.raises(InputError, match=r"file deep/data\.txt is missing; create it again"):
         open_index(folder, "toy")
     make(folder, "second")
     assert text_of(folder) == "second"
@@ -178,7 +178,7 @@ def test_an_index_that_does_not_say_all_about_itself_is_corrupt(folder, field):
     about = orjson.loads((folder / "index.json").read_bytes())
     for broken in ({k: v for k, v in about.items() if k != field}, about | {field: None}):
         (folder / "index.json").write_bytes(orjson.dumps(broken))
-        with pytest.raises(InputError, match="a corrupt one; name another, or delete it"):
+        with pytest.raises(InputError, match="or corrupt; choose another, or delete it"):
             open_index(folder, "toy")
 
 
@@ -187,7 +187,7 @@ def test_an_index_of_the_format_before_is_made_again(folder):
     about = orjson.loads((folder / "index.json").read_bytes())
     before = about | {"nuggetjudge_index": 1, "files": {"deep/data.txt": 5}}
     (folder / "index.json").write_bytes(orjson.dumps(before))
-    with pytest.raises(InputError, match="index format 1, wanted 2; make it again"):
+    with pytest.raises(InputError, match="index format 1, wanted 2; create it again"):
         open_index(folder, "toy")
     make(folder, "second")
     assert text_of(folder) == "second"
@@ -203,7 +203,7 @@ def test_another_kind_format_or_setting_is_named(folder):
         open_index(folder, "toy", {"pooling": "max"})
     about = orjson.loads((folder / "index.json").read_bytes())
     (folder / "index.json").write_bytes(orjson.dumps(about | {"nuggetjudge_index": 99}))
-    with pytest.raises(InputError, match="index format 99, wanted 2; make it again"):
+    with pytest.raises(InputError, match="index format 99, wanted 2; create it again"):
         open_index(folder, "toy")
 
 
@@ -286,7 +286,7 @@ def test_a_passage_that_another_file_repeats_is_left_out_and_mentioned(write, pr
     paths = [write(name, {"id": "a", "text": "A"}) for name in ("one.jsonl", "two.jsonl")]
     assert [passage.id for passage in stream_passages(paths, problems)] == ["a"]
     assert [str(row) for row in problems] == [
-        f"{paths[1]}:1: passage 'a' occurs again with the same text; left out"
+        f"{paths[1]}:1: passage 'a' occurs twice with the same text; left out"
     ]
 
 
@@ -294,7 +294,7 @@ def test_one_id_with_two_texts_ends_the_reading_with_the_line(write, problems):
     path = write("p.jsonl", {"id": "a", "text": "A"}, {"id": "a", "text": "B"})
     with pytest.raises(InputError) as caught:
         list(stream_passages([path], problems))
-    what = "passage 'a' has another text than before, wanted one text per id"
+    what = "passage 'a' has two different texts, wanted one text per id"
     assert str(caught.value) == f"{path}:2: {what}"
 
 
@@ -303,7 +303,8 @@ def test_an_id_that_no_run_can_hold_is_an_error_with_its_line(write, problems, n
     path = write("p.jsonl", {"id": "a", "text": "A"}, {"id": name, "text": "B"})
     with pytest.raises(InputError) as caught:
         list(stream_passages([path], problems))
-    what = "has an id that no TREC run can hold, wanted no white space and no control characters"
+    what = "has an id that does not fit into a TREC run, wanted no white space and no control "
+    what += "characters"
     assert str(caught.value) == f"{path}:2: passage {name!r} {what}"
 
 

@@ -91,7 +91,7 @@ def test_an_old_java_alone_is_named_with_what_to_install(java, monkeypatch, vers
         java_home()
     assert str(caught.value) == (
         f"Lucene needs Java 21 or later ({home} is Java {number}); "
-        f"{pip_install('lucene')} brings one"
+        f"install one: {pip_install('lucene')}"
     )
 
 

@@ -92,7 +92,7 @@ def test_a_prompt_longer_than_the_context_is_an_error_of_that_judgement_alone(in
 
 def test_a_parameter_that_vllm_does_not_know_ends_the_run_and_not_the_engine(in_process):
     wrong = in_process.model_copy(update={"extra_body": {"top_kk": 3}})
-    with pytest.raises(EndpointUnusable, match=r"does not take the request: .*top_kk"):
+    with pytest.raises(EndpointUnusable, match=r"rejects the request: .*top_kk"):
         judged(wrong, SENTENCES[:2])
     found, _ = judged(in_process.model_copy(update={"extra_body": {"top_k": 3}}), SENTENCES[:1])
     assert len(found) == 1

@@ -148,7 +148,7 @@ def test_the_batch_of_somebody_else_under_an_id_of_ours_is_not_collected(
     server.batches["batch_0"].metadata = {"nuggetjudge": "another"}
     error = ask_all(open_batches(), 2)["S0."]
     assert isinstance(error, EndpointUnusable)
-    assert "batches-x.jsonl can be deleted" in str(error)
+    assert "batches-x.jsonl to send its requests anew" in str(error)
 
 
 @pytest.mark.parametrize("call", ["upload", "make", "look", "download"])

@@ -63,7 +63,7 @@ def test_one_object_is_read_whatever_stands_around_it(text):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"{FULL} {NONE}", "2 JSON objects that differ"),
+        (f"{FULL} {NONE}", "2 different JSON objects"),
         (f"{FULL}\n{NONE}", "differ"),
         (f"First: {FULL}\nThen: {FULL}\nNo: {NONE}", "differ"),
         (f"```json\n{FULL}\n```\n```json\n{NONE}\n```", "differ"),
@@ -79,13 +79,13 @@ def test_one_object_is_read_whatever_stands_around_it(text):
         ("<think>", "nothing after"),
         ("It is full support, all of it.", "got other text"),
         ("The set {full}.", "got other text"),
-        (f"[{FULL}]", "something larger"),
-        (f"[\n  {FULL}\n]", "something larger"),
-        (f"({FULL})", "something larger"),
-        (f"{FULL}}}", "something larger"),
-        (f"{{{FULL}", "something larger"),
-        (f"\\boxed{{{FULL}}}", "something larger"),
-        (f"{FULL}, I would say", "something larger"),
+        (f"[{FULL}]", "a larger text"),
+        (f"[\n  {FULL}\n]", "a larger text"),
+        (f"({FULL})", "a larger text"),
+        (f"{FULL}}}", "a larger text"),
+        (f"{{{FULL}", "a larger text"),
+        (f"\\boxed{{{FULL}}}", "a larger text"),
+        (f"{FULL}, I would say", "a larger text"),
         (f'"{FULL}"', "quotation"),
         (f"'{FULL}'", "quotation"),
         (f"The text says “{FULL}”", "quotation"),
@@ -162,7 +162,7 @@ def test_an_object_of_the_judged_text_is_never_the_verdict(planted, field):
         f"<think>The text says {planted}; I agree.</think>{FULL}",
     ):
         error = refused(text, inputs)
-        if "word for word in the judged text" in error.detail:
+        if "the judged text contains the reply word for word" in error.detail:
             assert error.complaint is None  # asked again it could only give another label
     for text in (NONE, f"<think>Hm.</think>{NONE}", f"My answer:\n{NONE}"):
         assert SUPPORT.parse(text, inputs) == {"verdict": "none"}

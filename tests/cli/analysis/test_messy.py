@@ -179,14 +179,14 @@ ERRORS = {  # the files, the command, and what it says
     "no ids": (
         {"t.csv": "Ann;Bo\nyes;no\nyes;yes\nno;no\nno;yes\n", "j.jsonl": LABEL},
         "agree t.csv j.jsonl",
-        "t.csv: no column names its items, so they cannot be matched with those of j.jsonl; "
-        "--field topic_id=COLUMN names one",
+        "t.csv: no column identifies its items, so they cannot be matched with j.jsonl; "
+        "name one with --field topic_id=COLUMN",
     ),
     "two items of one name": (
         {"t.csv": "topic;Rater A;Rater B\n" + "1;yes;no\n1;no;no\n2;yes;yes\n"},
         "agree t.csv",
-        "t.csv:3: annotator 'A' labels cell 1 again, wanted once; if these are two items, --field "
-        "item_id=COLUMN names what tells them apart",
+        "t.csv:3: annotator 'A' labels cell 1 twice, wanted once; for two different items, "
+        "name their ids: --field item_id=COLUMN",
     ),
     "labels of another scale": (
         {"t.csv": WITH_TEXTS},
@@ -196,7 +196,7 @@ ERRORS = {  # the files, the command, and what it says
     "texts that are nowhere": (
         {"t.csv": WITHOUT_TEXTS},
         "agree t.csv --judge support --model lexical",
-        "t.csv:2: cell t0 r 0 d comes without its sentence and passage; name --topics, --runs, "
+        "t.csv:2: cell t0 r 0 d has no text of its sentence and passage; give --topics, --runs, "
         "--passages",
     ),
     "a model and no judge": (

@@ -146,7 +146,7 @@ def test_explain_asks_every_judge_of_the_run_and_rows_say_why(judge, server, tmp
         "-v",
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert "quotes that do not stand in the judged text" in ran.err
+    assert "quotes that are not in the judged text" in ran.err
     assert any(line.startswith("support, thin, demo-bridges, 0") for line in ran.err.splitlines())
     lines = (tmp_path / "why" / "support.jsonl").read_text(encoding="utf-8").splitlines()
     cited = [row for row in map(json.loads, lines) if row["citation"]]

@@ -263,11 +263,11 @@ judges: {{support: {{instructions: {given}}}}}
         ),
         (
             ("judges.support.prompt=tiny/support.yaml", "judges.support.state=tiny/fitted.json"),
-            "tiny/fitted.json: it has a fitted prompt, and the judge prompt of its own",
+            "tiny/fitted.json: it has a fitted prompt, but the judge prompt of its own",
         ),
         (
             ("judges.support.instructions=Be fair.", "judges.support.state=tiny/fitted.json"),
-            "it has a fitted prompt, and the judge instructions of its own; take one of them",
+            "it has a fitted prompt, but the judge instructions of its own; choose one of them",
         ),
     ],
 )

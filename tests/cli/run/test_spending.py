@@ -84,7 +84,7 @@ def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on
     assert len(lost) == 6 - part["requests"] > 0
     for row in lost:
         assert row["reason"] == "budget"
-        assert "spent, it may take" in row["detail"]
+        assert "spent, the next may take" in row["detail"]
     more = run_tiny(tide_server, "support", *priced, "--set", f"run.{limit[0]}={most * 2}")
     assert more.code == 0, more.err
     assert len(tide_server.requests) == 6

@@ -168,7 +168,7 @@ def test_simba(judge, lm, server):
 MAPS = {"question": "q", "answer": "a", "nuggets": {"1": "wind", "2": "deck"}}
 UNFIT = {
     "a key is missing": ({"verdicts": {"1": "support"}}, "1 of 2 verdicts, '2' is missing"),
-    "a key too many": ({"verdicts": dict.fromkeys("123", "support")}, "'3' was not asked"),
+    "a key too many": ({"verdicts": dict.fromkeys("123", "support")}, "'3' was not requested"),
     "no such label": ({"verdicts": {"1": "support", "2": "maybe"}}, "verdicts.2: .*got 'maybe'"),
     "a list": ({"verdicts": ["support", "support"]}, "wanted an object|valid dictionary"),
     "no input map": ({"nuggets": None, "verdicts": {"1": "support"}}, "nuggets, which is missing"),

@@ -249,17 +249,17 @@ def old():
 REFUSED = {
     "no such judge": (
         Program(RelevanceJudge("lexical")),
-        r"DSPy saved no prompt judge of the support judge in it, only title, check\.judge",
+        r"saved has no prompt judge of the support judge, only title, check\.judge",
     ),
     "two of a kind": (
         Program(SupportJudge("lexical"), SupportJudge("lexical")),
-        r"2 judges that could be the support judge \(check, others\[0\]\); save the one you want",
+        r"2 judges that could be the support judge \(check, others\[0\]\); save one of them",
     ),
     "chain of thought": (Program(reasoning()), "within a dspy.ChainOfThought"),
-    "another version": (Program(old()), "fitted to version 1 of the support judge, this is"),
+    "another version": (Program(old()), "fitted to version 1 of the support judge; this is"),
     "another window": (
         EntailmentJudge("lexical", window=5),
-        "DSPy saved no prompt judge of the support judge in it, only judge_each",
+        "the file that DSPy saved has no prompt judge of the support judge, only judge_each",
     ),
 }
 
@@ -283,5 +283,5 @@ def test_a_judge_file_is_still_read_and_other_json_is_refused(tmp_path):
     with pytest.raises(InputError, match="not a judge file, wanted format"):
         read_state(path, judge)
     judge.save_state(path)
-    with pytest.raises(InputError, match=r"give it as judges\.NAME\.state="):
+    with pytest.raises(InputError, match=r"use it as judges\.NAME\.state="):
         nj.judges.read_judge_file(path)

@@ -200,7 +200,7 @@ def test_a_verdict_that_stands_in_the_judged_text_is_no_judgement(
     server, config = model
     server.brain = lambda body: reply
     judge = CASES[name][0](config).with_prompt(written(CASES[name][1]))
-    with pytest.raises(JudgeError, match="stands word for word in the judged text"):
+    with pytest.raises(JudgeError, match="the judged text contains the reply word for word"):
         judge(**asked)
 
 

@@ -80,40 +80,52 @@ SUPPORT = "user: '{sentence} / {passage}'\nreply: {form: label, after: 'Label:'}
         ("user: [\n", 2, "not YAML"),
         ("- user\n", 1, "wanted settings such as user: and reply:"),
         ("user: '{sentence}'\nusr: x\nreply: {form: label}\n", 2, "usr: no such setting"),
-        ("user: hi\n", 1, "reply: wanted how the reply is read"),
+        ("user: hi\n", 1, "reply: wanted reply:, which says how to read"),
         ("reply: {form: label}\n", 1, "user: wanted either user: or template:"),
-        (SUPPORT.replace("{passage}", "{pasage}"), 1, "user: line 1: {pasage} is no input of"),
-        (SUPPORT.replace(" / {passage}", ""), 1, "user: the input {passage} stands nowhere"),
-        (SUPPORT.replace("{passage}", "{passage.text}"), 1, "'{passage.text}' is no placeholder"),
-        (SUPPORT.replace("{passage}", "{passage!r}"), 1, "'{passage!r}' is no placeholder"),
-        (SUPPORT.replace("{passage}", "{0}"), 1, "'{0}' is no placeholder"),
+        (SUPPORT.replace("{passage}", "{pasage}"), 1, "user: line 1: {pasage} is not an input of"),
+        (SUPPORT.replace(" / {passage}", ""), 1, "user: the input {passage} is not used"),
+        (
+            SUPPORT.replace("{passage}", "{passage.text}"),
+            1,
+            "'{passage.text}' is not a placeholder",
+        ),
+        (SUPPORT.replace("{passage}", "{passage!r}"), 1, "'{passage!r}' is not a placeholder"),
+        (SUPPORT.replace("{passage}", "{0}"), 1, "'{0}' is not a placeholder"),
         (SUPPORT.replace("/ ", "}"), 1, "user: line 1: a single '}'"),
-        (SUPPORT + "system: 'Read {passage}'\n", 3, "system: {passage} can stand in user: alone"),
-        (SUPPORT + "without: [sentence]\n", 3, "without: 'sentence' stands in the template"),
-        (SUPPORT + "without: [headline]\n", 3, "without: 'headline' is no input of the judge"),
-        (SUPPORT + "texts:\n  passage: x\n", 4, "texts.passage: the name of an input"),
-        (SUPPORT + "texts:\n  examples: x\n", 4, "texts.examples: {examples} stands nowhere"),
+        (SUPPORT + "system: 'Read {passage}'\n", 3, "system: {passage} is allowed in user: only"),
+        (SUPPORT + "without: [sentence]\n", 3, "without: 'sentence' is in the template"),
+        (SUPPORT + "without: [headline]\n", 3, "without: 'headline' is not an input of the judge"),
+        (SUPPORT + "texts:\n  passage: x\n", 4, "texts.passage: an input"),
+        (
+            SUPPORT + "texts:\n  examples: x\n",
+            4,
+            "texts.examples: {examples} is not in the template",
+        ),
         (SUPPORT + "lists: {passage: json}\n", 3, "lists.passage: the judge has no list"),
         (SUPPORT + "lists: toml\n", 3, "lists"),
-        (SUPPORT + "window: 10\n", 3, "window: this judge takes 1 a call"),
+        (SUPPORT + "window: 10\n", 3, "window: this judge takes 1 item a call"),
         (SUPPORT.replace("label,", "jinja,"), 2, "reply.form"),
-        (SUPPORT.replace("form: label, after: 'Label:'", "form: list"), 2, "one label a call"),
-        (SUPPORT.replace("after: 'Label:'", "field: O"), 2, "a reply of form label has no fields"),
-        (SUPPORT.replace("label,", "list,"), 2, "a reply of form list is read whole"),
+        (SUPPORT.replace("form: label, after: 'Label:'", "form: list"), 2, "one label per call"),
+        (
+            SUPPORT.replace("after: 'Label:'", "field: O"),
+            2,
+            "a reply with form label has no fields",
+        ),
+        (SUPPORT.replace("label,", "list,"), 2, "a reply with form list is read as a whole"),
         (
             SUPPORT.replace("after: 'Label:'", "labels: {yes: fully}"),
             2,
-            "reply.labels.yes: the judge has no label 'fully'; there is none, partial, full",
+            "reply.labels.yes: the judge has no label 'fully', wanted one of none, partial, full",
         ),
         (
             SUPPORT.replace("after: 'Label:'", "labels: {Yes: full, 'yes ': none}"),
             2,
-            "reply.labels: 'yes ' stands for full and for none",
+            "reply.labels: 'yes ' means both full and none",
         ),
         (
             SUPPORT.replace("after: 'Label:'", "labels: {yes: full, yes: none}"),
             2,
-            "'yes' stands here twice",
+            "'yes' occurs twice",
         ),
         ("template: none.yaml\n", None, "none.yaml: cannot be read"),
     ],
@@ -129,7 +141,9 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line(text, line, what, written
 
 def test_a_reply_of_one_label_is_refused_where_a_call_asks_about_several(written):
     text = "user: '{question}{answer}{nuggets}'\nreply:\n  form: label\n"
-    with pytest.raises(InputError, match=r"prompt.yaml:3: reply.form: .*up to 10; set window: 1"):
+    with pytest.raises(
+        InputError, match=r"prompt.yaml:3: reply.form: .*up to 10 items; set window: 1"
+    ):
         NuggetAssigner("lexical").with_prompt(written(text))
     judge = NuggetAssigner("lexical").with_prompt(written(text + "window: 1\n"))
     assert judge.window == 1
@@ -143,7 +157,7 @@ def test_a_judge_that_makes_texts_takes_lists_or_its_own_json(written):
     from nuggetjudge.plugins.collections.judges import RequestWriter
 
     text = "user: '{report}'\nreply: {form: FORM}\n"
-    with pytest.raises(InputError, match="wanted form json without field"):
+    with pytest.raises(InputError, match="use form json without field"):
         RequestWriter("lexical").with_prompt(written(text.replace("FORM", "label")))
     judge = RequestWriter("lexical").with_prompt(written(text.replace("FORM", "json")))
     assert judge.prompt("compose").user({"report": "{x}"}) == "{x}"
@@ -155,7 +169,7 @@ def test_of_a_judge_with_two_questions_one_has_to_be_named(written):
 
     path = written("user: '{question}'\nreply: {form: json}\n")
     judge = QuestionEvolver("lexical")
-    with pytest.raises(ValueError, match="name one of the questions of this judge: depth, width"):
+    with pytest.raises(ValueError, match="choose one of the judge's questions: depth, width"):
         judge.with_instructions("Make it harder.")
     with pytest.raises(ValueError, match="depth, width"):
         judge.with_prompt(path)
@@ -172,7 +186,7 @@ def test_of_a_judge_with_two_questions_one_has_to_be_named(written):
     ],
 )
 def test_a_judge_made_for_one_item_a_call_takes_no_window_of_a_file(judge, text, written):
-    with pytest.raises(InputError, match=r":3: window: .* make it with window=5"):
+    with pytest.raises(InputError, match=r":3: window: .* create it with window=5"):
         judge("lexical").with_prompt(written(text))
 
 
@@ -227,7 +241,7 @@ def test_a_text_file_is_a_template_without_the_white_space_around_it(written):
 def test_what_a_template_lacks_is_given_by_a_file_that_names_it(written):
     template = written("E {examples}\nQ {query}\nP {passage}", "qrel.txt")
     judge = RelevanceJudge("lexical")
-    with pytest.raises(InputError, match=re.escape(f"{template}:1: {{examples}} is no input")):
+    with pytest.raises(InputError, match=re.escape(f"{template}:1: {{examples}} is not an input")):
         judge.with_prompt(template)
     path = written("template: qrel.txt\nsystem: Be fair.\ntexts: {examples: 'no {hole}'}\n")
     with_file = judge.with_prompt(path)
@@ -254,7 +268,7 @@ def test_every_word_of_a_file_is_part_of_the_judges_identity(written):
 
 def test_no_template_code_is_run(written):
     text = "user: '{sentence.__class__} {passage}'\nreply: {form: label}\n"
-    with pytest.raises(InputError, match="is no placeholder"):
+    with pytest.raises(InputError, match="is not a placeholder"):
         SupportJudge("lexical").with_prompt(written(text))
 
 

@@ -294,7 +294,7 @@ def test_edited_results_do_not_follow_from_the_kept_replies(results, verify, tmp
 
 @pytest.mark.usefixtures("with_seek")
 def test_results_without_agents_are_refused(trace, tmp_path):
-    with pytest.raises(InputError, match="no agent was at work"):
+    with pytest.raises(InputError, match="no agent worked in it"):
         trace(tmp_path)
 
 

@@ -87,7 +87,7 @@ def test_values_of_one_field_add_up_and_those_of_two_fields_narrow(tmp_path):
 def test_a_cell_with_two_labels_in_the_chosen_rows_is_an_error(tmp_path):
     truth = assignments(tmp_path / "a.jsonl", by="x")
     assignments(truth, labels=("not_support", "support"), by="y")
-    with pytest.raises(InputError, match="is in line 1 already, wanted once"):
+    with pytest.raises(InputError, match="is already in line 1, wanted once"):
         agree(truth, truth, Problems(), {"by": ["x", "y"]})
 
 

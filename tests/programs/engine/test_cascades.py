@@ -190,7 +190,7 @@ def test_a_state_decides_and_promises(config, tmp_path):
     assert {row["label"] for row in cited(result.folder)} == {"none"}
     wrong = {
         "the state was fitted for {'agree': 0.8": stated | {"guarantee": {"agree": 0.9}},
-        "of b, a as the first stage, this is one judge": {**stated, "stages": ["a", "strong"]},
+        "to b, a as the first stage; here it is one judge": {**stated, "stages": ["a", "strong"]},
     }
     for what, cascade in wrong.items():
         with pytest.raises(InputError, match=r"state.json: ") as error:
@@ -225,7 +225,7 @@ def test_a_cascade_that_cannot_be_asked_is_refused_where_it_is_said(config, casc
     ("confidence", "what"),
     [
         ("agreement", "one judge, without votes; make it a jury"),
-        ("margin", "gives no label probabilities; set logprobs for a model"),
+        ("margin", "gives no label probabilities; set logprobs if the model"),
     ],
 )
 def test_a_threshold_on_what_the_first_stage_lacks_is_refused_with_what_to_do(

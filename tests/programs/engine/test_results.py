@@ -250,7 +250,7 @@ def test_a_journal_is_no_link(name, tmp_path):
     theirs.mkdir()
     (tmp_path / "out" / name).parent.mkdir(parents=True)
     (tmp_path / "out" / name).symlink_to(theirs if name == "journal" else theirs / "lock")
-    with pytest.raises(InputError, match=f"{name}: is a link, which is not followed"):
+    with pytest.raises(InputError, match=f"{name}: is a link, and links are not followed"):
         publish(tmp_path / "out", "new")
     assert list(theirs.iterdir()) == []
 

@@ -142,7 +142,7 @@ def test_a_state_of_another_judge_or_model_is_refused_by_file(run, tmp_path):
         JudgeFile(judge="relevance", version="1", scale=("0", "1"), model="lexical").text(),
         encoding="utf-8",
     )
-    with pytest.raises(InputError, match=r"other.json: it is a file of the relevance judge"):
+    with pytest.raises(InputError, match=r"other.json: it belongs to the relevance judge"):
         run("support", state=tmp_path / "other.json")
     with pytest.raises(InputError, match=r"none.json: cannot be read"):
         run("support", state=tmp_path / "none.json")

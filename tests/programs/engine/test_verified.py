@@ -117,7 +117,7 @@ def test_whoever_verifies_and_when_is_in_the_identity(config, change):
         ({"model": "nobody", "when": {"labels": ["none"]}}, "no model 'nobody'"),
         ({"model": "strong", "when": {}}, "when: wanted score, labels or spread"),
         ({"model": "strong", "when": {"spread": 1}}, "judge with a jury"),
-        ({"model": "strong", "when": {"labels": ["maybe"]}}, "'maybe' is none of none, partial"),
+        ({"model": "strong", "when": {"labels": ["maybe"]}}, "'maybe' is not one of none, partial"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_asked(config, server, verify, what):

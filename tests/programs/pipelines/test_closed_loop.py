@@ -273,7 +273,7 @@ def test_no_link_in_the_results_folder_is_followed(name, folder, tmp_path):
     theirs.mkdir()
     (folder / "out" / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / "out" / name).symlink_to(theirs)
-    with pytest.raises(InputError, match=f"{name}: is a link, which is not followed"):
+    with pytest.raises(InputError, match=f"{name}: is a link, and links are not followed"):
         judge_collection(config_of(folder))
     assert list(theirs.iterdir()) == []
 

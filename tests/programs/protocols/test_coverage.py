@@ -361,7 +361,7 @@ def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
     path.write_text(
         json.dumps({**json.loads(path.read_text(encoding="utf-8")), "window": 15}), encoding="utf-8"
     )
-    with pytest.raises(InputError, match="calls of up to 15 items, this judge takes 1"):
+    with pytest.raises(InputError, match="calls of up to 15 items; this judge's window is 1"):
         judged(folder, **{"judges.answerability.state": path})
 
 

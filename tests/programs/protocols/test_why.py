@@ -25,7 +25,7 @@ SUPPORT = {
     "passages": COLLECTION / "passages.jsonl", "runs": str(COLLECTION / "runs" / "thin.jsonl"),
 }  # fmt: skip
 NUGGETS = {**SUPPORT, "program": "nuggets", "nuggets": COLLECTION / "nuggets.jsonl"}
-WINDOW = "quotes that do not stand in the judged text"
+WINDOW = "quotes that are not in the judged text"
 
 
 def answers(body):
@@ -223,7 +223,7 @@ def test_ratings_keep_their_layout_and_their_quotes_stand_beside_them(tmp_path):
     assert (first["question_id"], first["label"]) == ("0", str(rated["rating"][0]))
     assert [each["quote"] for each in first["evidence"]] == ["The mill burned in 1904."]
     assert "evidence" not in second
-    assert "words stand there" in second["rationale"]
+    assert "words found" in second["rationale"]
     [(_, judgement)] = find_first_quoted(tmp_path / "out")
     assert (judgement.topic_id, judgement.item) == ("t", "t:d#0 0")
 

@@ -523,7 +523,7 @@ def test_a_sheet_that_nobody_filled_in_says_so(nuggets, tmp_path):
 
 def test_labels_of_other_things_are_refused(nuggets, tmp_path):
     _, labels, _ = relevance(tmp_path)
-    with pytest.raises(InputError, match="labels of different things"):
+    with pytest.raises(InputError, match="labels of different kinds of items"):
         correct_scores(nuggets.path, labels, Problems())
 
 

@@ -379,7 +379,7 @@ def test_conditions_are_read_and_kept_apart(labels, tmp_path):
     ("rows", "wanted"),
     [
         ([row(None)], "has no labels"),
-        ([row("full", annotator="a"), row("none", annotator="a")], "again, wanted once"),
+        ([row("full", annotator="a"), row("none", annotator="a")], "twice, wanted once"),
         ([{"label": "full"}], "no column identifies the items"),
         ([row("full", annotator="a", condition="post_edit"),
           row("none", annotator="a", condition="from_scratch")], "twice"),
