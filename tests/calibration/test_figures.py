@@ -179,7 +179,7 @@ USELESS = {
 @pytest.mark.parametrize("scores", USELESS.values(), ids=USELESS)
 def test_cuts_that_give_every_item_one_label_are_refused(scores):
     verdicts = [Verdict("none", score) for score in scores]
-    with pytest.raises(ValueError, match=r"the best cuts label all 12 items .* take another obj"):
+    with pytest.raises(ValueError, match=r"the best cuts label all 12 items .* try another obj"):
         fitted("threshold", verdicts, objective="linear")
 
 

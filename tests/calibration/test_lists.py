@@ -109,7 +109,7 @@ def test_what_cannot_be_fitted_to_is_one_error(tmp_path):
     paths = write_nugget_data(tmp_path, 2)
     with pytest.raises(InputError, match=r"makes its lists from data\.candidates; give them"):
         read(paths["nuggets"], Nuggetizer)
-    with pytest.raises(InputError, match=r"lists of 2 topics, wanted 3 or more"):
+    with pytest.raises(InputError, match=r"lists of 2 topics, wanted at least 3"):
         read(paths["nuggets"], Nuggetizer, candidates=paths["candidates"])
     with pytest.raises(InputError, match="a file of nuggets, wanted questions, which subquestions"):
         read(paths["nuggets"], SubQuestionGenerator, reference=paths["candidates"])

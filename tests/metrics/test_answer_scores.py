@@ -326,7 +326,7 @@ def test_a_scale_has_its_mean_gain_and_a_share_for_each_cut():
     assert list(gains) == ["mean_gain", "at_least_1", "at_least_2", "at_least_3"]
     assert list(gains["mean_gain"].values()) == pytest.approx([0, 1 / 3, 2 / 3, 1])
     assert list(gains["at_least_2"].values()) == [0, 0, 1, 1]
-    with pytest.raises(ValueError, match="no two labels"):
+    with pytest.raises(ValueError, match="fewer than 2 labels"):
         scale_gains(["yes"])
 
 

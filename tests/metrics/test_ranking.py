@@ -84,7 +84,7 @@ def test_a_passage_ranked_twice_is_named():
 
 @pytest.mark.parametrize("qrels", [{}, {"t1": {}}])
 def test_empty_qrels_are_refused(qrels):
-    with pytest.raises(ValueError, match="judge no passage"):
+    with pytest.raises(ValueError, match="have no grade"):
         ranking_scores(qrels, {"t1": ["p1"]}, ["AP"])
 
 

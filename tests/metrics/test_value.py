@@ -203,7 +203,7 @@ def test_an_unknown_tokenizer_is_named_with_those_that_are_known(tmp_path):
         ValueError, match=r"unknown tokenizer 'tiktoken:nope'.*tiktoken:cl100k_base"
     ):
         token_counter("tiktoken:nope")
-    with pytest.raises(ValueError, match=r"absent\.json' is absent"):
+    with pytest.raises(ValueError, match=r"absent\.json' does not exist"):
         token_counter(str(tmp_path / "absent.json"))
     (tmp_path / "wrong.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ValueError, match=r"wrong\.json' is not a file of the tokenizers library"):

@@ -215,7 +215,7 @@ def test_a_judgement_that_came_too_late_says_what_kept_it(server, open_batches, 
 
     server.hook = hook
     error = ask_all(open_batches(hours=0.5 / 3600), 1)["S0."]
-    assert "batch batch_0 goes on (HTTP 503" in error.detail
+    assert "batch batch_0 is still running (HTTP 503" in error.detail
 
 
 def test_an_endpoint_without_batches_is_named(server, open_batches, ask_all):
@@ -231,7 +231,7 @@ def test_an_endpoint_without_batches_is_named(server, open_batches, ask_all):
 def test_no_batches_without_a_cache_to_replay_rounds_from(server, tmp_path):
     entry = ModelConfig(model="openai/mock", api_base=server.base_url)
     batches = Batches(BatchConfig(), tmp_path / "batches-x.jsonl")
-    with pytest.raises(InputError, match=r"leave out run\.cache: false"):
+    with pytest.raises(InputError, match=r"Remove run\.cache: false"):
         open_backend(entry, batches=batches)
 
 
@@ -246,7 +246,7 @@ def test_a_judgement_that_takes_too_long_is_unjudged_and_its_batch_is_collected_
     server.held.set()
     errors = ask_all(open_batches(hours=0.5 / 3600), 3)
     assert kinds(errors) == {"EndpointLost"}
-    assert "goes on" in errors["S0."].detail
+    assert "is still running" in errors["S0."].detail
     server.held.clear()
     assert kinds(ask_all(open_batches(), 3)) == {"Reply"}
     assert len(server.batches) == 1

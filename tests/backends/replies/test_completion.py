@@ -380,7 +380,7 @@ def test_a_refusal_with_another_cause_is_not_taken_for_one_of_the_limit(open_gat
 
 def test_a_reply_that_repeats_itself_is_called_that_and_not_asked_again(open_gateway, ask):
     with MockServer(brain=lambda body: Reply("The bridge sways. " * 200)) as server:
-        with pytest.raises(JudgeOutputError, match=r"repeats itself.*sways") as caught:
+        with pytest.raises(JudgeOutputError, match=r"repeats the same text.*sways") as caught:
             ask(open_gateway(server, model="hosted_vllm/mock"))
         assert "max_tokens" not in caught.value.detail
         assert len(server.requests) == 1

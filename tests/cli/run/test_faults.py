@@ -231,7 +231,7 @@ def assert_ended(ran, folder, *messages):
             ("You exceeded your quota.", "models.default.api_key_env (--set)"),
         ),
         (Status(429), 5, ("HTTP 429", "models.default.rpm (--set)")),
-        (Status(500), 5, ("HTTP 500", "its own log")),
+        (Status(500), 5, ("HTTP 500", "its log may say why")),
         (Status(400), 6, ("HTTP 400", "`judge doctor`")),
         (HtmlBody(), 5, ("not a chat completion", "ends in /v1")),
         (NotChatShape(), 5, ("not a chat completion", "ends in /v1")),

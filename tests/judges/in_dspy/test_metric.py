@@ -148,14 +148,14 @@ def test_gains_of_a_fitted_judge():
 
 
 def test_metrics_that_cannot_be():
-    with pytest.raises(ValueError, match="no input 'text', it has sentence, passage"):
+    with pytest.raises(ValueError, match="no input 'text'; it has sentence, passage"):
         SupportJudge("lexical").metric(text="answer")
-    with pytest.raises(ValueError, match="has a field 'passage'; name it"):
+    with pytest.raises(ValueError, match="has a field 'passage'; map it"):
         SupportJudge("lexical").metric()(dspy.Example(a=1), dspy.Prediction(sentence="s"))
     with pytest.raises(ValueError, match="has a field 'facts'"):
         SupportJudge("lexical").metric(sentence="facts")(dspy.Example(a=1), dspy.Prediction(b=1))
     empty = dspy.Example(question="q", answer="a", nuggets=[])
-    with pytest.raises(ValueError, match="nothing for the assigner judge to label"):
+    with pytest.raises(ValueError, match="no items for the assigner judge to label"):
         NuggetAssigner("lexical").metric()(empty, dspy.Prediction())
     with pytest.raises(TypeError, match="Nuggetizer gives no labels"):
         Nuggetizer("lexical")(empty, dspy.Prediction())

@@ -161,7 +161,7 @@ def test_a_field_of_json_counts_by_any_of_its_names(text, expected):
 
 
 def test_two_labels_for_one_spelling_are_refused():
-    with pytest.raises(ValueError, match="'SUPPORT' stands for support and for none"):
+    with pytest.raises(ValueError, match="'SUPPORT' means both support and none"):
         Labels({"support": "support", "SUPPORT": "none"})
     with pytest.raises(ValueError, match="'high' is not a number"):
         Labels({"high": "3"}, are_numbers=True)

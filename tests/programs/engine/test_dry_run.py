@@ -330,7 +330,7 @@ def test_a_search_counts_as_the_most_it_may_take_and_its_test_twice(server, conf
     Fitting(labels, "support", config_of(), settings).fit()
     assert len(server.requests) <= sum(forecast.values())
     assert len(server.requests) >= n_test + n_dev
-    with pytest.raises(InputError, match="only a language model has"):
+    with pytest.raises(InputError, match="needs a language model"):
         Fitting(labels, "support", load_config(None, {}, model="lexical"), settings).plan()
 
 
@@ -494,7 +494,7 @@ def test_a_finished_run_is_replayed_without_a_batch(batch_executor_server, confi
 
 def test_batches_need_the_reply_cache(batch_executor_server, config):
     """A killed run gets to its later rounds by replaying the earlier ones."""
-    with pytest.raises(InputError, match=r"leave out run\.cache: false"):
+    with pytest.raises(InputError, match=r"Remove run\.cache: false"):
         nj.run(config("batch", program=["support"], **{"run.cache": False}))
     assert not batch_executor_server.batches
     judges = {"judges.support.model": "words", "models.words": {"model": "lexical"}}
