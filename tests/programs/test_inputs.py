@@ -230,7 +230,7 @@ def test_a_document_with_two_texts_in_one_run_is_an_error_at_its_line(data, tmp_
         }
         for topic_id in ("t1", "t2")
     ]
-    with pytest.raises(InputError, match=r"a\.jsonl:2: passage 'd1' has another text"):
+    with pytest.raises(InputError, match=r"a\.jsonl:2: passage 'd1' has two different texts"):
         load_collection(data(runs=str(write_rows(tmp_path / "a.jsonl", rows))))
 
 
