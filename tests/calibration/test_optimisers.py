@@ -208,7 +208,10 @@ def test_a_proposal_that_cannot_be_read_does_not_end_the_search(server):
         ({"method": "copro"}, "unknown method 'copro', wanted one of few-shot, bootstrap"),
         ({"method": "gepa", "options": {"k": 3}}, "--method gepa has no option 'k', only max_"),
         ({"method": "few-shot", "options": {"k": 0}}, "few-shot: k is 0, wanted at least 1"),
-        ({"method": "mipro", "options": {"num_trials": "5"}}, "num_trials is '5', wanted at least 1"),
+        (
+            {"method": "mipro", "options": {"num_trials": "5"}},
+            "num_trials is '5', wanted at least 1",
+        ),
         ({"method": "simba", "options": {"bsize": 26}}, "simba wants 26 calls to train on"),
         ({"method": "few-shot", "threads": 0}, "threads must be 1 or more, got 0"),
         ({"method": "few-shot", "dev": []}, "wanted items to train on and to choose on, got 25, 0"),

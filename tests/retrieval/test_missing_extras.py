@@ -96,7 +96,9 @@ def test_an_old_java_alone_is_named_with_what_to_install(java, monkeypatch, vers
 
 
 def test_no_java_is_an_error_of_one_line(java):
-    with pytest.raises(InputError, match=r"^Lucene needs Java 21 or later \(none was found\); install one: pip"):
+    with pytest.raises(
+        InputError, match=r"^Lucene needs Java 21 or later \(none was found\); install one: pip"
+    ):
         java_home()
 
 
