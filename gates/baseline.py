@@ -387,5 +387,6 @@ def _find_failure(pair: Pair, test: PairedTest, by: float, level: float) -> _Fai
     what = f"inconclusive: could be worse by more than {by:g}; about {wanted:,} questions needed"
     return _Failure(
         f"{what} if they vary like these",
-        f"{name} could be worse by more than {margin}. About {wanted:,} questions would be needed",
+        f"{name} could be worse by more than {margin}. About {wanted:,} questions would be needed "
+        "for an even chance to pass",
     )

@@ -205,7 +205,8 @@ def test_what_is_not_shown_is_told_apart_from_what_is_worse():
     wanted = int(open_.found.split("about ")[1].split()[0].replace(",", ""))
     # The interval shrinks with the root of n; it is to reach from 0 to -0.02.
     assert wanted == math.ceil(40 * (open_.low / 0.02) ** 2)
-    what = f"could be worse by more than .02. About {wanted} questions would be needed"
+    what = f"could be worse by more than .02. About {wanted} questions would be needed "
+    what += "for an even chance to pass"
     assert (open_.outcome, open_.sentence) == ("inconclusive", f"V_strict of system {what}")
     worse = check_pair(pair_of(list(before - 0.2), list(before)), 0.02, 0.95)
     assert "worse by more than 0.02" in worse.found

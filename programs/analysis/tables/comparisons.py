@@ -114,6 +114,7 @@ def _equals(p: float | None) -> str:
 def _say_needed(pair: Mapping[str, Any]) -> str:
     """Return how many questions would be needed to show the difference; "" if too many.
 
+    With so many, the half-width is expected to equal the difference: the chance is about even.
     The half-width of the interval shrinks with the square root of the number of questions. With
     fewer than six questions, a randomisation test cannot reach p < .05: its smallest p is 2 / 2^n.
     """
@@ -123,7 +124,7 @@ def _say_needed(pair: Mapping[str, Any]) -> str:
         return ""
     half = (pair["high"] - pair["low"]) / 2
     needed = math.ceil(n * (half / pair["difference"]) ** 2)
-    what = f"; about {format_count(needed)} questions would be needed"
+    what = f"; about {format_count(needed)} questions would be needed for an even chance to show it"
     return what if n < needed <= _MANY else ""
 
 
