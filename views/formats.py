@@ -18,7 +18,7 @@ from .table import Column, Estimate, Kind, Row, Style, Table, Value, View, get_s
 
 
 def view_markdown(view: View) -> str:
-    """GitHub tables, nothing cut, names as text."""
+    """Return GitHub tables with complete texts; names are escaped."""
     blocks = [f"**{escape_markdown(view.verdict)}**\n"] if view.verdict else []
     blocks += [_table_markdown(table) for table in view.tables]
     blocks += ["  \n".join(map(escape_markdown, view.notes)) + "\n"] if view.notes else []
@@ -36,7 +36,7 @@ def _table_markdown(table: Table) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that GitHub shows as it is, in one cell."""
+    """Escape text so that GitHub shows it unchanged, in one cell."""
     return re.sub(r"([\\`*_\[\]<>#|~&@$])", r"\\\1", " ".join(cell(text).split()))
 
 
@@ -49,7 +49,7 @@ def _texts(table: Table, row: Row) -> Iterator[str]:
 
 
 def view_csv(view: View) -> str:
-    """A header and a line for each row, with all digits; tables one below the other."""
+    """Return a header and a line per row, with all digits, one table after the other."""
     return "\n".join(map(_table_csv, view.tables))
 
 
@@ -68,7 +68,7 @@ def _table_csv(table: Table) -> str:
 
 
 def view_json(view: View) -> str:
-    """One JSON object a row; `table` says of which table it is."""
+    """Return one JSON object per row; `table` names its table."""
     lines = []
     for table in view.tables:
         for row in table.rows:
@@ -102,7 +102,7 @@ def _values(column: Column, value: Value) -> Sequence[Value]:
 
 
 def view_latex(view: View) -> str:
-    """Tables of the booktabs package, each with a caption and the best row in bold."""
+    """Return tables for the booktabs package, each with a caption and the best row in bold."""
     return "\n".join(_table_latex(table, view.verdict) for table in view.tables)
 
 
@@ -142,7 +142,7 @@ _LATEX = {
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX sets as it is.
+    """Escape text so that LaTeX prints it unchanged.
 
     >>> escape_latex("support_recall 5% < 10%")
     'support\\\\_recall 5\\\\% \\\\textless{} 10\\\\%'
@@ -154,7 +154,7 @@ def escape_latex(text: str) -> str:
 
 
 def view_html(view: View) -> str:
-    """Table elements and paragraphs; every text is escaped, and there is no script."""
+    """Return table elements and paragraphs; every text is escaped, and there is no script."""
     parts = [f"<p><strong>{escape_html(view.verdict)}</strong></p>"] if view.verdict else []
     parts += map(_table_html, view.tables)
     parts += [f"<p>{escape_html(note)}</p>" for note in view.notes]
@@ -203,7 +203,7 @@ def _cell_html(columns: Sequence[Column], row: Row, at: int) -> str:
 
 
 def _whisker(columns: Sequence[Column], row: Row, at: int) -> str:
-    """An interval as a picture, where the value that it is of stands before it."""
+    """Draw an interval if its value is in the column before."""
     column, ends = columns[at], get_value(row.cells[at])
     value = get_value(row.cells[at - 1]) if at else None
     is_share = columns[at - 1].kind in (Kind.SHARE, Kind.DIFFERENCE)
@@ -211,14 +211,14 @@ def _whisker(columns: Sequence[Column], row: Row, at: int) -> str:
         return ""
     low, high = float(ends[0]), float(ends[1])
     least = -1.0 if column.is_signed or min(low, value) < 0 else 0.0
-    if min(low, value) < least or max(high, value) > 1:  # of words, or points
+    if min(low, value) < least or max(high, value) > 1:  # a number of words or points
         return ""
     shape = Column(column.key, Kind.BAR, axis=(least, 1.0))
     return bar_svg(shape, Estimate(value, low, high), escape_html(column.format(ends)))
 
 
 def bar_svg(column: Column, value: Estimate, title: str) -> str:
-    """An interval as a small picture with its value on it; `title` is said by screen readers."""
+    """Draw an interval as a small picture with its value; screen readers read `title`."""
     low, high = column.axis
     span = (high - low) or 1.0
 
@@ -237,7 +237,7 @@ def bar_svg(column: Column, value: Estimate, title: str) -> str:
 
 
 def _zero(x: float) -> str:
-    """A thin line at 0, by which a difference is read."""
+    """Draw a thin line at 0, to read differences against."""
     ends = f'x1="{x}" x2="{x}" y1="0" y2="{_SVG_HEIGHT}"'
     return f'<line {ends} stroke="currentColor" stroke-width="0.5"/>'
 
@@ -247,5 +247,5 @@ def _side(column: Column) -> str:
 
 
 def escape_html(text: str) -> str:
-    """Text as it is, without what could steer a terminal or a page."""
+    """Escape text for HTML, without control characters."""
     return html.escape(escape(text))

@@ -1,4 +1,4 @@
-"""Numbers as people read them: the same everywhere, in terminals, pages and files for papers."""
+"""Numbers in one format everywhere: in terminals, pages and files for papers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ MISSING = "-"
 
 
 def format_share(value: float | None, *, signed: bool = False) -> str:
-    """A number in [-1, 1] with three digits and no leading zero; of others one digit.
+    """Format a number in [-1, 1] with three digits and no leading zero; others with one digit.
 
     >>> format_share(0.9132), format_share(1.0), format_share(-0.1118), format_share(None)
     ('.913', '1.000', '-.112', '-')
@@ -19,7 +19,7 @@ def format_share(value: float | None, *, signed: bool = False) -> str:
 
 
 def format_short_share(value: float | None, *, signed: bool = False) -> str:
-    """As `format_share`, with two digits: for sentences.
+    """Format like `format_share`, but with two digits, for sentences.
 
     >>> format_short_share(0.4521), format_short_share(0.999), format_short_share(0.05, signed=True)
     ('.45', '1.00', '+.05')
@@ -35,7 +35,7 @@ def _trim(value: float, digits: str, signed: bool) -> str:
 
 
 def format_given(value: float) -> str:
-    """A number that a person gave, with the digits that it has, six at most.
+    """Format a number that a person gave, with its own digits, at most six.
 
     >>> format_given(0.5), format_given(0.02), format_given(250.0), format_given(-0.05)
     ('.5', '.02', '250', '-.05')
@@ -44,7 +44,7 @@ def format_given(value: float) -> str:
 
 
 def format_bounds(low: float | None, high: float | None, *, signed: bool = False) -> str:
-    """An interval in brackets.
+    """Format an interval in brackets.
 
     >>> format_bounds(0.834, 0.931), format_bounds(-0.13, 0.23, signed=True), format_bounds(None, 1)
     ('[.834, .931]', '[-.130, +.230]', '-')
@@ -55,7 +55,7 @@ def format_bounds(low: float | None, high: float | None, *, signed: bool = False
 
 
 def format_p(p: float | None) -> str:
-    """A p-value with two digits, three where two would move it across .05.
+    """Format a p-value with two digits, or with more if rounding would move it across .05.
 
     >>> format_p(0.0312), format_p(0.0009), format_p(0.0496), format_p(1.0), format_p(None)
     ('.03', '< .01', '.0496', '1.00', '-')
@@ -72,7 +72,7 @@ def format_p(p: float | None) -> str:
 
 
 def format_count(n: int | None) -> str:
-    """A number of things.
+    """Format a number of things.
 
     >>> format_count(1234), format_count(None)
     ('1,234', '-')
@@ -81,7 +81,7 @@ def format_count(n: int | None) -> str:
 
 
 def format_money(dollars: float | None) -> str:
-    """Dollars; a cent is the least amount that is told from nothing.
+    """Format dollars; amounts below half a cent are `< $0.01`.
 
     >>> format_money(0), format_money(0.0234), format_money(0.004), format_money(1234.5)
     ('$0', '$0.02', '< $0.01', '$1,234.50')
@@ -96,7 +96,7 @@ def format_money(dollars: float | None) -> str:
 
 
 def format_seconds(seconds: float | None) -> str:
-    """A duration, in the two largest units that say something.
+    """Format a duration in its two largest units.
 
     >>> format_seconds(0.25), format_seconds(42), format_seconds(200), format_seconds(7500)
     ('0.2 s', '42 s', '3 min 20 s', '2 h 5 min')
@@ -114,7 +114,7 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def format_number(value: float | None, digits: int) -> str:
-    """Any other number, with so many digits after the point.
+    """Format any other number, with this many decimals.
 
     >>> format_number(188.4, 0), format_number(1234.567, 1)
     ('188', '1,234.6')

@@ -1,4 +1,4 @@
-"""A view as whatever `--format` asks for."""
+"""Print a view in the format of `--format`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .terminal import Terminal, view_text
 
 
 class Format(StrEnum):
-    """How tables are written; notebooks use `formats.view_html`."""
+    """The format of tables; notebooks use `formats.view_html`."""
 
     TABLE = "table"
     CSV = "csv"
@@ -30,13 +30,13 @@ _RENDERERS = {
 
 
 def render(view: View, format: Format = Format.TABLE, terminal: Terminal | None = None) -> str:
-    """A view as text of a format; `terminal` is where a table is shown, else 80 columns wide."""
+    """Return a view as text. `terminal`: where tables are shown; default: 80 columns wide."""
     if format is Format.TABLE:
         return view_text(view, terminal or Terminal())
     return _RENDERERS[format](view)
 
 
 def print_view(view: View, format: Format = Format.TABLE, stream: TextIO | None = None) -> None:
-    """Write a view to a stream, by default to standard output."""
+    """Write a view to a stream; default: standard output."""
     out = sys.stdout if stream is None else stream
     out.write(render(view, format, Terminal.of(out)))

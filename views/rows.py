@@ -1,4 +1,4 @@
-"""Many rows, shown short: how many there are, the first of them, and how to get all."""
+"""Long lists with a short repr: the number of rows, the first rows, and how to get all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TypeVar
 from ..records.reading.problems import cell
 
 Item = TypeVar("Item")
-_FIRST, _WIDTH = 3, 160  # rows that are shown, and characters of each
+_FIRST, _WIDTH = 3, 160  # shown rows, and characters of each
 
 
 class Rows(list[Item]):
-    """A list whose repr is short, whatever it holds; in all else a list.
+    """A list with a short repr.
 
     >>> Rows(range(5))
     5 rows; a loop or list(...) gives all, the first 3 are:
@@ -28,7 +28,7 @@ class Rows(list[Item]):
 
 
 class RowsByName(dict[str, Rows[Item]]):
-    """Rows by name, whose repr says how many of each.
+    """Rows by name; the repr has the number of rows of each.
 
     >>> RowsByName(nuggets=Rows(range(5)))
     nuggets: 5 rows; ["nuggets"] gives them

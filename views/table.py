@@ -1,4 +1,4 @@
-"""A table as data: what its columns mean, its rows, the sentence that comes first, notes below.
+"""A table as data: columns with kinds, rows, a sentence above, notes below.
 
 >>> table = Table(
 ...     "runs",
@@ -30,15 +30,15 @@ from .numbers import (
 
 
 class Kind(StrEnum):
-    """What the values of a column are, and so how they are written."""
+    """The kind of a column's values, which decides their format."""
 
-    NAME = "name"  # a run, a topic, a judge: one line, cut in its middle where there is no room
-    TEXT = "text"  # words: broken over lines
+    NAME = "name"  # a run, a topic, a judge: one line, cut in the middle if it is too long
+    TEXT = "text"  # words, wrapped over lines
     SHARE = "share"  # a score: .913
     DIFFERENCE = "difference"  # between two scores: +.050
     NUMBER = "number"  # any other number, with the column's digits
-    INTERVAL = "interval"  # (low, high): [.834, .931]
-    BAR = "bar"  # an `Estimate`, drawn on the column's axis where there is room
+    INTERVAL = "interval"  # (low, high), such as [.834, .931]
+    BAR = "bar"  # an `Estimate`, drawn on the column's axis if there is room
     P = "p"  # .03, < .01
     COUNT = "count"  # 1,234
     RATIO = "ratio"  # (n, total): 10/12
@@ -47,7 +47,7 @@ class Kind(StrEnum):
 
 
 class Estimate(NamedTuple):
-    """A value and its interval."""
+    """A value with its interval."""
 
     value: float
     low: float
@@ -55,12 +55,12 @@ class Estimate(NamedTuple):
 
 
 class Style(StrEnum):
-    """How a row or a cell is set off, where the output can."""
+    """The emphasis of a row or a cell, if the output can show it."""
 
     PLAIN = "plain"
     LEADING = "leading"  # bold
     TRAILING = "trailing"  # dim
-    WARNING = "warning"  # amber, and a ! before it
+    WARNING = "warning"  # amber, with a ! in front
     UNJUDGED = "unjudged"  # red
 
 
@@ -69,7 +69,7 @@ Value = str | float | int | tuple[float, float] | tuple[int, int] | Estimate | N
 
 @dataclass(frozen=True)
 class Styled:
-    """A value of one cell that is set off."""
+    """The value of a cell with emphasis."""
 
     value: Value
     style: Style
@@ -80,17 +80,17 @@ Cell = Value | Styled
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
+    """A column.
 
     Attributes:
-        key: its name in CSV and JSON, and its head unless `head` is given.
-        kind: what its values are.
-        head: words above it; may be broken between words.
-        optional: 0: always shown; of the others the highest are left out first where a terminal
-            has no room for all. Those above 1 are left out before a bar gets narrow.
-        digits: after the point, of a NUMBER.
-        is_signed: whether an INTERVAL is one of a difference: [-.130, +.230].
-        axis: (lowest, highest) of a BAR.
+        key: the name in CSV and JSON, and the head if there is no `head`.
+        kind: the kind of its values.
+        head: words above the column; they may be wrapped.
+        optional: 0: always shown. If a terminal is too narrow, columns with the highest numbers
+            are left out first; columns above 1 are left out before bars shrink.
+        digits: number of decimals of a NUMBER.
+        is_signed: whether an INTERVAL belongs to a difference: [-.130, +.230].
+        axis: (lowest, highest) value of a BAR.
     """
 
     key: str
@@ -103,16 +103,16 @@ class Column:
 
     @property
     def title(self) -> str:
-        """What stands above it."""
+        """The text above the column."""
         return self.key if self.head is None else self.head
 
     @property
     def is_words(self) -> bool:
-        """Whether it is set flush left."""
+        """Whether the column is left-aligned."""
         return self.kind in (Kind.NAME, Kind.TEXT)
 
     def format(self, value: Value) -> str:
-        """A value as text, without what could steer a terminal."""
+        """Return a value as text, without control characters."""
         if value is None:
             return "unknown" if self.kind is Kind.MONEY else MISSING
         match value:
@@ -146,20 +146,20 @@ def _format_number(column: Column, value: float) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a value for each column, in their order."""
+    """A row: a value for each column, in order."""
 
     cells: Sequence[Cell]
     style: Style = Style.PLAIN
 
 
 class Sides(str):
-    """A note of two parts: a terminal with room sets the second at the end of the line."""
+    """A note of two parts; a wide terminal shows the second part at the end of the line."""
 
     left: str
     right: str
 
     def __new__(cls, left: str, right: str) -> Sides:
-        """One sentence of both."""
+        """Return both parts as one sentence."""
         self = super().__new__(cls, "; ".join(text for text in (left, right) if text))
         self.left, self.right = left, right
         return self
@@ -170,16 +170,16 @@ class Table:
     """A table.
 
     Attributes:
-        title: what it shows.
+        title: what the table shows.
         columns, rows: each row has a cell for each column.
-        aside: what stands at the end of the title's line: how many topics, which judge.
-        rule_after: so many rows stand above a rule; None: no rule.
-        notes: sentences below it.
-        has_all: whether columns without room in a terminal follow in a table below it; else they
-            are left out.
-        names_excluded: whether a note names those that are left out.
+        aside: text at the end of the title's line, such as the number of topics or the judge.
+        rule_after: draw a rule after this many rows; None: no rule.
+        notes: sentences below the table.
+        has_all: whether columns that do not fit in a terminal follow in a table below; otherwise
+            they are left out.
+        names_excluded: whether a note names the columns that are left out.
 
-    Raises: ValueError for a row with another number of cells than columns.
+    Raises: ValueError if a row does not have a cell for each column.
     """
 
     title: str
@@ -200,10 +200,10 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """What a command or an object shows: one sentence, tables, notes.
+    """The output of a command or an object: a sentence, tables, notes.
 
     Attributes:
-        verdict: the answer, in one sentence; "": there is none.
+        verdict: the answer in one sentence; "": none.
         notes: sentences at the end.
     """
 
@@ -213,10 +213,10 @@ class View:
 
 
 def get_value(cell: Cell) -> Value:
-    """The value of a cell, set off or not."""
+    """Return the value of a cell, with or without emphasis."""
     return cell.value if isinstance(cell, Styled) else cell
 
 
 def get_style(cell: Cell, row: Row) -> Style:
-    """How a cell is set off: by itself, else as its row."""
+    """Return the emphasis of a cell, or else of its row."""
     return cell.style if isinstance(cell, Styled) else row.style

@@ -1,4 +1,4 @@
-"""Tables for a terminal: as wide as its window, coloured where it may be."""
+"""Tables for a terminal: as wide as its window, with colours if it has them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rich.cells import cell_len
 from ..records.reading.problems import cell, escape, wrap
 from .table import Column, Estimate, Kind, Row, Sides, Style, Table, View, get_style, get_value
 
-WIDTH = 80  # where there is no window
-_MIN_WIDTHS = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that give way, and until where
-_LAST = {Kind.BAR: 10, Kind.TEXT: 8}  # what they may shrink to where nothing else helps
+WIDTH = 80  # without a window
+_MIN_WIDTHS = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that shrink, and their minimum
+_LAST = {Kind.BAR: 10, Kind.TEXT: 8}  # their minimum if nothing else helps
 _MAX_BAR = 60
-_FAIR_BAR = 0.45  # of the window, before columns with `optional` above 1 are shown
+_FAIR_BAR = 0.45  # share of the window that bars get before columns with `optional` above 1
 _GAP = 2
 _CODES = {Style.LEADING: "1", Style.TRAILING: "2", Style.WARNING: "33", Style.UNJUDGED: "31"}
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """What text is written for.
+    """The properties of the terminal or file to write for.
 
     Attributes:
-        width: columns; lines are no longer from 60 columns on.
+        width: columns; from 60 columns on, no line is longer.
         has_colour: whether it shows bold, dim and colours.
         has_unicode: whether it shows box-drawing characters; else bars are ASCII.
     """
@@ -39,7 +39,7 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO) -> Terminal:
-        """That of a stream; a pipe or a file is 80 columns wide, or COLUMNS, without colours."""
+        """Return the terminal of a stream; pipes and files: 80 columns (or COLUMNS), no colours."""
         is_window = stream.isatty()
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdecimal() and int(columns) else WIDTH
@@ -59,7 +59,7 @@ def _takes(characters: str, encoding: str | None) -> bool:
 
 
 def view_text(view: View, terminal: Terminal) -> str:
-    """The verdict, the tables and the notes, a blank line between them."""
+    """Return the verdict, the tables and the notes, with blank lines between them."""
     blocks = [_wrap(view.verdict, terminal)] if view.verdict else []
     blocks += [table_text(table, terminal) for table in view.tables]
     if view.notes:
@@ -68,11 +68,11 @@ def view_text(view: View, terminal: Terminal) -> str:
 
 
 def table_text(table: Table, terminal: Terminal) -> str:
-    """A table with its title above and its notes below.
+    """Return a table with its title above and its notes below.
 
-    Where the window is too narrow for all columns, bars and names shrink first, then optional
-    columns are left out and named below, and at last other columns follow in a table below. Names
-    that are cut stay different from each other.
+    If the window is too narrow for all columns, bars and names shrink first. Then optional columns
+    are left out and named below, and at last other columns follow in a table below. Shortened
+    names stay different from each other.
     """
     at, widths = _lay_out(table, terminal.width)
     columns = [table.columns[i] for i in at]
@@ -95,7 +95,7 @@ def table_text(table: Table, terminal: Terminal) -> str:
     is_below = table.has_all or any(not table.columns[i].optional for i in left)
     if left and table.names_excluded and not is_below:
         titles = ", ".join(dict.fromkeys(table.columns[i].title for i in left))
-        notes.append(f"not shown for lack of room: {titles}")
+        notes.append(f"columns that do not fit: {titles}")
     text = "".join(f"{line}\n" for line in lines)
     if left and is_below:
         text += "\n" + table_text(_rest(table, left), terminal)
@@ -103,7 +103,7 @@ def table_text(table: Table, terminal: Terminal) -> str:
 
 
 def _rest(table: Table, left: Sequence[int]) -> Table:
-    """The columns that had no room, beside the names of the rows."""
+    """Return a table of the columns that did not fit, after the names of the rows."""
     names = [i for i, column in enumerate(table.columns) if column.kind is Kind.NAME]
     at = [*names, *(i for i in left if i not in names)]
     rows = [replace(row, cells=[row.cells[i] for i in at]) for row in table.rows]
@@ -126,7 +126,7 @@ def _notes_text(notes: Sequence[str], terminal: Terminal) -> str:
 
 
 def _spread(left: str, right: str, terminal: Terminal) -> list[str]:
-    """Two texts at both ends of a line, or of lines of their own."""
+    """Put two texts at both ends of a line, or else on separate lines."""
     start, end = cell(left), cell(right)
     if start and end and cell_len(start) + cell_len(end) + _GAP <= terminal.width:
         return [start + " " * (terminal.width - cell_len(start) - cell_len(end)) + end]
@@ -138,13 +138,13 @@ def _spread(left: str, right: str, terminal: Terminal) -> list[str]:
 
 
 def _lay_out(table: Table, width: int) -> tuple[list[int], list[int]]:
-    """Which columns are shown, and how wide each is."""
+    """Return the shown columns and their widths."""
     at = list(range(len(table.columns)))
     natural = [_natural_width(table, i) for i in at]
     least = [min(natural[i], _least_width(table, i, natural[i])) for i in at]
 
     def overflow() -> int:
-        """How much is too wide; before columns of little use go, bars get their fair share."""
+        """Return the excess width; bars get their share before less useful columns."""
         has_extras = any(table.columns[i].optional > 1 for i in at)
         bar = min(max(_MIN_WIDTHS[Kind.BAR], int(_FAIR_BAR * width) * has_extras), _MAX_BAR)
         return _total([bar if table.columns[i].kind is Kind.BAR else least[i] for i in at]) - width
@@ -159,16 +159,16 @@ def _lay_out(table: Table, width: int) -> tuple[list[int], list[int]]:
     while plain and _least_total(table, at, least, words) > width:
         at.remove(plain.pop())
     widths = {i: least[i] for i in at}
-    for kind in (Kind.NAME, Kind.TEXT, Kind.BAR):  # in the order in which they get what is left
+    for kind in (Kind.NAME, Kind.TEXT, Kind.BAR):  # the order in which they get the rest
         for i in at:
             if table.columns[i].kind is kind:
                 spare = width - _total(list(widths.values()))
                 widths[i] = min(natural[i], widths[i] + max(spare, 0))
-    for kind, least_of_kind in _LAST.items():  # narrower than their least, bars not at all
+    for kind, least_of_kind in _LAST.items():  # narrower than their minimum; bars may go
         for i in [i for i in at if table.columns[i].kind is kind]:
             over = _total(list(widths.values())) - width
             last = max(least_of_kind, words.get(i, 0))
-            if _least_total(table, at, least, words) > width:  # words have to be broken
+            if _least_total(table, at, least, words) > width:  # words must be broken
                 last = least_of_kind
             widths[i] = max(widths[i] - max(over, 0), min(widths[i], last))
             if _total(list(widths.values())) > width and kind is Kind.BAR:
@@ -180,7 +180,7 @@ def _lay_out(table: Table, width: int) -> tuple[list[int], list[int]]:
 def _least_total(
     table: Table, at: Sequence[int], least: Sequence[int], words: Mapping[int, int]
 ) -> int:
-    """How wide the columns are at least, without bars, if no word is broken."""
+    """Return the smallest width of the columns, without bars, if no word is broken."""
     kept = [i for i in at if table.columns[i].kind is not Kind.BAR]
     return _total([min(least[i], words.get(i, least[i])) for i in kept])
 
@@ -204,7 +204,7 @@ def _natural_width(table: Table, i: int) -> int:
 
 
 def _least_width(table: Table, i: int, natural: int) -> int:
-    """How narrow a column may get; names may not get so narrow that two are equal."""
+    """Return the minimum width of a column; different names stay different."""
     column = table.columns[i]
     least = _MIN_WIDTHS.get(column.kind, natural)
     if column.kind is Kind.NAME:
@@ -214,7 +214,7 @@ def _least_width(table: Table, i: int, natural: int) -> int:
 
 
 def _head_width(table: Table, i: int) -> int:
-    """The longest word of a head: heads are broken between words only."""
+    """Return the width of the longest word of a head; heads are wrapped only between words."""
     return max(map(cell_len, cell(table.columns[i].title).split()), default=0)
 
 
@@ -293,14 +293,14 @@ def _style(text: str, style: Style, terminal: Terminal) -> str:
 
 
 def _cut_names(table: Table, i: int, width: int, terminal: Terminal) -> dict[str, str]:
-    """Each name of a column as it fits."""
+    """Return each name of a column, shortened to fit."""
     names = list(dict.fromkeys(_cell_text(table.columns[i], row, i) for row in table.rows))
     dots = "…" if terminal.has_unicode else "..."
     return dict(zip(names, cut_names(names, width, dots), strict=True))
 
 
 def cut_names(names: Sequence[str], most: int, dots: str = "...") -> list[str]:
-    """Names of at most so many columns, cut in their middle; longer where two would be equal.
+    """Cut names in the middle to this many columns; longer if two would be equal.
 
     >>> cut_names(["team.baseline_top20", "short"], 12)
     ['team...top20', 'short']
@@ -326,7 +326,7 @@ def _cut(name: str, most: int, tail: int, dots: str) -> str:
 
 
 def _axis(column: Column, width: int) -> str:
-    """The marks of a bar's axis, as many as fit: 0, .25, .5, .75, 1."""
+    """Return the marks of a bar's axis, as many as fit: 0, .25, .5, .75, 1."""
     low, high = column.axis
     for parts in (4, 2, 1):
         line = [" "] * width
@@ -347,7 +347,7 @@ def _mark(value: float) -> str:
 
 
 def _bar(column: Column, value: object, width: int, terminal: Terminal) -> str:
-    """An interval as a line with its value on it.
+    """Draw an interval as a line with its value on it.
 
     >>> _bar(Column("share", Kind.BAR), Estimate(0.5, 0.25, 0.75), 21, Terminal())
     '     ├────●────┤'

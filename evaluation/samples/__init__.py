@@ -1,5 +1,5 @@
-"""Samples of a development loop, in memory, written as the files that a run reads.
+"""Samples in memory, written as the input files of a run.
 
-`fields` knows the names that people use, `returned` what frameworks return, `files` writes. Who
-imports it: `evaluation.evaluate`, and what brings samples from other tools.
+`fields` knows common names of fields, `returned` reads what frameworks return, and `files` writes.
+`evaluation.evaluate` and importers of other tools import this folder.
 """

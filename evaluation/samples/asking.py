@@ -1,4 +1,4 @@
-"""A function that answers questions, called for several at a time; what it answered is kept."""
+"""Ask a function for answers, several at a time, and keep the answers."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from .returned import read_returned
 
 Answering: TypeAlias = Callable[[str], Any]  # a question -> text, or answer and contexts
 
-AHEAD = 4  # answers that may wait for an earlier one, for each that is being made
-N_TRIES = 3  # first calls that may all raise before the function counts as broken
+AHEAD = 4  # finished answers that may wait for an earlier one, per running call
+N_TRIES = 3  # if this many first calls all raise, the function counts as broken
 
 
 def list_topics(questions: Samples) -> list[str]:
-    """The topics of questions that are to be answered. Raises: InputError for one that is none."""
+    """Return the topics of questions to answer. Raises: InputError for an invalid question."""
     return [
         make_sample({**_without_answer(fields), FAILED: Reason.ERROR}, at).topic_id
         for at, fields in read_questions(questions)
@@ -47,18 +47,18 @@ def list_topics(questions: Samples) -> list[str]:
 
 @dataclass
 class Asking:
-    """Calls functions and keeps what they return.
+    """Calls functions and keeps their answers.
 
     Args:
-        path: file that answers are appended to as they arrive; those that stand there are not
-            asked for again.
-        at_once: calls under way, at most.
-        loop: where coroutines run; None: a loop in a thread of its own.
-        stopped: set where no more is to be asked; None: it cannot be.
+        path: a file; answers are appended as they arrive, and stored answers are not requested
+            again.
+        at_once: the maximum number of running calls.
+        loop: the event loop of coroutines; None: a loop in another thread.
+        stopped: an event that stops further calls; None: nothing stops them.
 
     Attributes:
-        n_called, n_failed: calls that were made, and that failed.
-        first_failure: why the first failed.
+        n_called, n_failed: numbers of calls and of failed calls.
+        first_failure: why the first failed call failed.
     """
 
     path: Path
@@ -72,13 +72,13 @@ class Asking:
     def samples(
         self, system: str, ask: Answering, questions: Iterable[tuple[str, Mapping[str, Any]]]
     ) -> Iterator[Sample]:
-        """The samples of one system, in the order of the questions.
+        """Yield the samples of one system, in the order of the questions.
 
-        A call that raises, or returns something that no file can hold, makes a `failed` sample:
-        it is unjudged and never scores 0.
+        A call that raises, or returns something that cannot be written to a file, makes a `failed`
+        sample: it is unjudged and never scores 0.
 
-        Raises: InputError that names the sample, for an invalid question or a returned value that
-            is not an answer; the function's own error, if its first three calls raised.
+        Raises: InputError naming the sample, for an invalid question or an invalid returned value;
+            the function's own error, if its first three calls raised.
         """
         spans, end = _spans(self.path)
         loop = _Loop(self.loop)
@@ -122,7 +122,7 @@ class Asking:
         spans: Mapping[str, tuple[int, int]],
         loop: _Loop,
     ) -> _Call:
-        """The call for a question; one that was answered before is done already."""
+        """Return the call for a question; a stored answer counts as a finished call."""
         at, fields = row
         fields = _without_answer(fields)
         question = get_text(fields, QUESTION, at)
@@ -140,7 +140,7 @@ def _without_answer(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class _Call:
-    """One question while it is answered. `key`: of what is kept; "": it stands there."""
+    """One question and its call. `key`: key of the stored answer; "": it is stored already."""
 
     at: str
     fields: Mapping[str, Any]
@@ -150,12 +150,12 @@ class _Call:
 
     @property
     def error(self) -> Exception | None:
-        """What the function raised, where it has ended with that."""
+        """The exception of the function, if it raised one."""
         error = self.future.exception() if self.future.done() else None
         return error if isinstance(error, Exception) else None
 
     def keep(self, file: Appending, asking: Asking) -> None:
-        """Make the sample of what was returned, once, and append that to the file."""
+        """Make the sample of a finished call, once, and append the answer to the file."""
         if self.sample is not None or not self.future.done():
             return
         if (error := self.future.exception()) is not None:
@@ -185,7 +185,7 @@ class _Call:
 
 
 def _check_first(first: Sequence[_Call], waiting: Iterable[_Call]) -> bool:
-    """Whether a call has returned something. Raises: what the first calls raised, if all did."""
+    """Return whether a call returned something. Raises: the first error, if all these raised."""
     if any(call.future.done() and call.error is None for call in waiting):
         return True
     errors = [error for call in first if (error := call.error) is not None]
@@ -197,7 +197,7 @@ def _check_first(first: Sequence[_Call], waiting: Iterable[_Call]) -> bool:
 
 
 class _Loop:
-    """Runs each call in a thread of its own, and what it awaits on one event loop."""
+    """Runs each call in its own thread, and its coroutines on one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None) -> None:
         self._host, self._own = loop, None if loop else asyncio.new_event_loop()
@@ -208,7 +208,7 @@ class _Loop:
     def start(self, ask: Answering, question: str) -> Future[Any]:
         future: Future[Any] = Future()
         context = contextvars.copy_context()
-        # No pool: the threads of one are waited for when the interpreter ends, Ctrl-C or not.
+        # No thread pool: the interpreter waits for pool threads at its end, even after Ctrl-C.
         threading.Thread(
             target=context.run, args=(self._call, future, ask, question), daemon=True
         ).start()
@@ -220,7 +220,7 @@ class _Loop:
         return future
 
     def close(self) -> None:
-        """Cancel what is awaited; threads that are in a call end with it, and nobody waits."""
+        """Cancel coroutines; threads with a running call end with them, without waiting."""
         for future in list(self._awaited):
             future.cancel()
         if (own := self._own) is not None:
@@ -248,7 +248,7 @@ async def _await(awaitable: Any) -> Any:
 
 
 def _read_returned(returned: Any, at: str) -> Mapping[str, Any]:
-    """The answer and contexts of what a function returned."""
+    """Return the answer and contexts that a function returned."""
     row = read_returned(returned)
     if row is None:
         what = "wanted a text, or a mapping with answer and contexts"
@@ -257,12 +257,12 @@ def _read_returned(returned: Any, at: str) -> Mapping[str, Any]:
     row = rename_fields(row, wanted)
     if not any(row.get(name) is not None for name in (*ANSWER, FAILED)):
         names = ", ".join(map(str, row)) or "nothing"
-        raise InputError(f"{at}: answer() returned {names}; no {', '.join(ANSWER)} in it")
+        raise InputError(f"{at}: answer() returned {names}; wanted one of {', '.join(ANSWER)}")
     return {name: row[name] for name in wanted if name in row}
 
 
 def _row(sample: Sample) -> dict[str, Any]:
-    """What is kept of an answer: as a function may return it."""
+    """Return an answer as it is stored: in the form in which a function may return it."""
     by_sentence = [{"text": s.text, "citations": list(s.citations)} for s in sample.sentences]
     contexts = [{"id": c.id, "text": c.text, "title": c.title} for c in sample.contexts]
     made = {FAILED: sample.failed} if sample.failed else {}
@@ -270,7 +270,7 @@ def _row(sample: Sample) -> dict[str, Any]:
 
 
 def _spans(path: Path) -> tuple[dict[str, tuple[int, int]], int]:
-    """Start and length in bytes of each stored answer by its key, and where whole lines end."""
+    """Return start and length in bytes of stored answers by key, and the end of whole lines."""
     spans: dict[str, tuple[int, int]] = {}
     end = 0
     if path.is_file():

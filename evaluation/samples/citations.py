@@ -1,9 +1,9 @@
 """Sentences of an answer and the citation marks in them.
 
-`[1]`, `[1, 3]`, `[1-3]`, `[1 and 2]`, `[1][2]`, `[^1]`, `[[1]]`, `[1](link)`, `[Source 1]`,
-`(Document 2)`, `[1]` in the brackets of East Asian texts, and the id of a context in brackets are
-citations. The first context is 1. It is 0 in an answer with `[0]` at the end of a clause, if all
-numbers are below the number of contexts.
+Citations are `[1]`, `[1, 3]`, `[1-3]`, `[1 and 2]`, `[1][2]`, `[^1]`, `[[1]]`, `[1](link)`,
+`[Source 1]`, `(Document 2)`, `[1]` in East Asian brackets, and the id of a context in brackets.
+The first context is 1. It is 0 in an answer with `[0]` at the end of a clause, if all numbers are
+below the number of contexts.
 
 `(1)` and superscripts are citations only in an answer without other marks, if each has the number
 of a context and ends a clause. `(2020)`, `three (3)`, `Eq. (1)` and `km²` are text.
@@ -25,18 +25,18 @@ from ...judges.lexical.segments import sentences
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 
-_NOTHING = ("NAType", "NaTType")  # of pandas, which is not imported for it
+_NOTHING = ("NAType", "NaTType")  # missing values of pandas, without importing it
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it is None, NaN, or what frames have for a cell without a value."""
+    """Return whether a value is None, NaN, or a missing value of a frame."""
     if value is None or type(value).__name__ in _NOTHING:
         return True
     return isinstance(value, float) and value != value
 
 
 def as_plain(value: Any) -> Any:
-    """Tuples and arrays as lists; everything else as it is."""
+    """Return tuples and arrays as lists; everything else unchanged."""
     if isinstance(value, tuple):
         return list(value)
     if hasattr(value, "tolist") and not isinstance(value, str | bytes):  # numpy, pyarrow
@@ -47,13 +47,13 @@ def as_plain(value: Any) -> Any:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A list as it is, one thing as a list of it."""
+    """Return a list unchanged, and anything else as a list of one."""
     cell = as_plain(value)
     return cell if isinstance(cell, list) else [cell]
 
 
 def parse_list(text: str) -> list[Any] | None:
-    """The list that a text is, as a CSV file has it of a frame's column; None if it is none.
+    """Return the list in a text, such as a frame's column in a CSV file; None: not a list.
 
     >>> parse_list("['a', 'b']"), parse_list("['a' 'b']"), parse_list("[1] says so")
     (['a', 'b'], ['a', 'b'], None)
@@ -72,7 +72,7 @@ def parse_list(text: str) -> list[Any] | None:
 
 
 def _literals(text: str) -> Any:
-    """As Python or, without commas between texts, NumPy prints it. Raises: ValueError, ..."""
+    """Parse text as Python or NumPy prints it (without commas). Raises: ValueError and others."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     marks = (tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
     inner = [token for token in tokens if token.type not in marks][1:-1]
@@ -82,7 +82,7 @@ def _literals(text: str) -> Any:
 
 
 def check_writable(value: Any, at: str) -> None:
-    """Raise InputError naming the part of a value that no JSON file can hold.
+    """Raise InputError naming the part of a value that cannot be written as JSON.
 
     Args:
         value: text, a number, or a mapping, a list or a dataclass of them.
@@ -106,13 +106,13 @@ def check_writable(value: Any, at: str) -> None:
         raise InputError(f"{at}: is {shorten(repr(value), 60)}: {error}") from None
 
 
-MAX_INDEX = 999  # the largest number that is an index: [2024] is a year
+MAX_INDEX = 999  # the largest index; [2024] is a year
 
 _LABEL = (
     r"(?:search\s+results?|sources?|src|docs?|documents?|contexts?|ctx|passages?|refs?|references?"
     r"|citations?|cite|chunks?|snippets?|excerpts?|results?|articles?|evidence|footnotes?|notes?)"
 )
-MARK = r"\[[^\[\]\n]{1,200}\](?:\([^()\s]*\))?"  # the last: a Markdown link
+MARK = r"\[[^\[\]\n]{1,200}\](?:\([^()\s]*\))?"  # with an optional Markdown link
 MARKS = re.compile(rf"(?<![ \t])[ \t]*+{MARK}")
 _NUMBERS = re.compile(
     rf"(?P<label>{_LABEL}[\s:._#-]*)?(?P<low>\d{{1,4}})(?:\s*[-–]\s*(?P<high>\d{{1,4}}))?", re.I
@@ -147,15 +147,15 @@ _LIKE_A_MARK = re.compile(
 
 
 class Marks:
-    """The marks of one answer.
+    """The citation marks of one answer.
 
     Args:
-        answer: its text.
-        by_id: indices of contexts with ids; None: without contexts no text counts as a mark.
-        n: how many contexts there are.
+        answer: the text.
+        by_id: indices of contexts with ids; None: there are no contexts, so no text is a mark.
+        n: number of contexts.
 
     Attributes:
-        text: the answer with each mark as one in square brackets.
+        text: the answer, with each mark in square brackets.
         first: number of the first context.
     """
 
@@ -171,15 +171,15 @@ class Marks:
             self.text = self._plain_small(self._plain_round(self.text))
 
     def find_cited(self, text: str) -> list[int]:
-        """The indices that its marks cite, in their order; some may be of no context."""
+        """Return the indices that the marks in a text cite, in order; contexts may be missing."""
         return [index for mark in MARKS.findall(text) for index in self._indices(mark)]
 
     def remove_from(self, text: str) -> str:
-        """The text without its marks."""
+        """Return the text without marks."""
         return MARKS.sub(lambda mark: "" if self._indices(mark[0]) else mark[0], text).strip()
 
     def _find_first(self, text: str) -> None:
-        """Whether numbers count from 0, by all marks of the answer."""
+        """Find out whether numbers count from 0, from all marks of the answer."""
         self._has_zero = any(
             (number := _NUMBERS.fullmatch(_inner(mark[0]))) is not None
             and int(number["low"]) == 0
@@ -203,7 +203,7 @@ class Marks:
         found = list(_ROUND.finditer(text))
         for match in found:
             line = text[max(0, match.start() - 40) : match.start()].rpartition("\n")[2]
-            is_last = match is found[-1]  # behind a stop and before a sentence is (1) of a list
+            is_last = match is found[-1]  # between two sentences, (1) starts a list item
             if _COUNTED.search(line) or not _ends_clause(text, *match.span(), or_stop=not is_last):
                 return text
         return self._replace(text, [(match, [match[0][1:-1]]) for match in found])
@@ -219,10 +219,10 @@ class Marks:
         return text if marked == small else marked
 
     def _replace(self, text: str, found: Sequence[tuple[re.Match[str], list[str]]]) -> str:
-        """The text with all that was found as marks, if each can be one; else as it is.
+        """Return the text with marks in square brackets if all can be marks; else unchanged.
 
         Args:
-            found: where they stand, and how each may be read, the likeliest first.
+            found: matches, and possible readings of each, most likely first.
         """
         parts, end = [], 0
         for match, readings in found:
@@ -238,7 +238,7 @@ class Marks:
         return bool(indices) and all(0 <= index < self._n for index in indices)
 
     def _indices(self, mark: str) -> list[int]:
-        """The indices that one mark cites; [] if it is not a citation."""
+        """Return the indices that a mark cites; [] if it is not a citation."""
         if self._by_id is None:
             return []
         indices: list[int] = []
@@ -254,9 +254,9 @@ class Marks:
         return indices
 
     def _read_numbers(self, name: str) -> Iterable[int] | None:
-        """The indices of `2`, `2-4` or `Source 2`; None if it is not the number of a context.
+        """Return the indices of `2`, `2-4` or `Source 2`; None if it does not name contexts.
 
-        Of a range that goes past the contexts its end stands for all that is not there.
+        If a range goes past the contexts, its end counts once for all missing contexts.
         """
         if (number := _NUMBERS.fullmatch(name)) is None:
             rest = re.sub(rf"^{_LABEL}[\s:._#-]*", "", name, flags=re.I)
@@ -270,7 +270,7 @@ class Marks:
 
 
 def find_mark(text: str) -> str:
-    """What in a text looks most like a mark; "" where nothing does."""
+    """Return the part of a text that looks most like a mark; "" if nothing does."""
     return match[0] if (match := _LIKE_A_MARK.search(text)) is not None else ""
 
 
@@ -279,26 +279,26 @@ def _inner(mark: str) -> str:
 
 
 def _ends_clause(text: str, start: int, end: int, *, or_stop: bool = True) -> bool:
-    """Whether a clause ends behind a mark or, with `or_stop`, a sentence before it."""
+    """Return whether a clause ends after a mark or, with `or_stop`, a sentence before it."""
     is_behind = or_stop and _STOPPED.search(text[max(0, start - 8) : start])
     return bool(is_behind or _CLAUSE_END.match(text, end))
 
 
-# Behind the full stop it is of the sentence before: "It sways.[1] Then", "It sways. [1]. Then".
+# After a full stop, a mark belongs to the sentence before: "It sways.[1] Then", "It sways. [1].".
 _AFTER = re.compile(rf"(?<!\b[A-Z])([.!?…][\"'”’)]*)((?:[ \t]*{MARK})+)\.?(?=\s|$)")
-_MARKER = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")  # of an item of a list
+_MARKER = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")  # of a list item
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _ENDED = re.compile(r"[.!?…:;][\"'”’)\]*_]*\s*$")
-# What a sentence does not end with, and a number that "No." stands before.
+# Abbreviations that do not end a sentence; "No." does not end one before a number.
 _GOES_ON = re.compile(r"\b(?:e\.g|i\.e|vs|al|Figs?|Eqs?|Sec|Vol|pp|cf|ca|approx|Prof)\.$", re.I)
 _NUMBERED = re.compile(r"\bNos?\.$")
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence without its marks.
+    """A sentence without marks.
 
-    `citations`: 0-based indices among the contexts, or ids of them, the best first.
+    `citations`: 0-based indices of contexts, or ids, best first.
     """
 
     text: str
@@ -306,7 +306,7 @@ class Sentence:
 
 
 def index_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Where contexts stand that have an id of their own; several may have the same."""
+    """Return the positions of contexts by id; several contexts may have the same id."""
     indices: dict[str, tuple[int, ...]] = {}
     for index, name in enumerate(ids):
         if name:
@@ -317,17 +317,16 @@ def index_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
 def split_answer(
     answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None, n: int = MAX_INDEX
 ) -> list[Sentence]:
-    """The sentences of an answer, with the citations that stand in or behind them.
+    """Split an answer into sentences, with the citations in or after each.
 
-    Which marks are read: see `marks`. A number or text that is the id of a context names it;
-    another number is an index among them, perhaps of none. Lines of a list are sentences of their
-    own, a heading stands with the sentence after it, and what has no letter and no digit with the
-    sentence before it.
+    See the module for the marks. A number or text that is the id of a context cites it; any other
+    number is an index, perhaps of a missing context. Lines of a list are separate sentences, a
+    heading belongs to the next sentence, and text without letters and digits to the sentence
+    before.
 
     Args:
-        by_id: indices of contexts with ids; None: there are no contexts, and what stands in
-            brackets is text.
-        n: how many contexts there are.
+        by_id: indices of contexts with ids; None: there are no contexts, so brackets are text.
+        n: number of contexts.
 
     >>> for sentence in split_answer("Tides turn. [2] They come twice [1, 3], at 6.30.", {}):
     ...     print(sentence.text, sentence.citations)
@@ -338,7 +337,7 @@ def split_answer(
 
 
 def split_marked_answer(marks: Marks) -> list[Sentence]:
-    """The sentences of the answer of these marks; see `split_answer`."""
+    """Return the sentences of the answer with these marks; see `split_answer`."""
     sentences_before: list[Sentence] = []
     heading = ""
 
@@ -363,9 +362,9 @@ def split_marked_answer(marks: Marks) -> list[Sentence]:
 
 
 def make_sentence(sentence: Any, at: str) -> Sentence:
-    """One of an answer that was given by sentence: a text, or `{text, citations}`.
+    """Return a sentence of an answer that is given by sentence: a text, or `{text, citations}`.
 
-    Raises: InputError naming the one without text, or with citations that are none.
+    Raises: InputError for a sentence without text, or invalid citations.
     """
     if isinstance(sentence, Sentence):
         return sentence
@@ -378,13 +377,13 @@ def make_sentence(sentence: Any, at: str) -> Sentence:
     citations = [] if cited is None else as_list(cited)
     for citation in citations:
         if isinstance(citation, bool) or not isinstance(citation, int | str):
-            what = "wanted ids of contexts, or their places from 0"
+            what = "wanted ids of contexts, or positions from 0"
             raise InputError(f"{at}.citations: {shorten(repr(citation), 60)}, {what}")
     return Sentence(sentence["text"], tuple(citations))
 
 
 def _lines(text: str) -> list[str]:
-    """Its lines; one that was only broken for its length goes on in the next."""
+    """Return the lines of a text; a wrapped line is joined with the next."""
     lines: list[str] = []
     goes_on = False
     for line in text.splitlines():
@@ -398,7 +397,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _join(pieces: list[str]) -> list[str]:
-    """Put together again what was cut behind an abbreviation."""
+    """Join parts that were split after an abbreviation."""
     joined: list[list[str]] = []
     for piece in pieces:
         before = joined[-1][-1] if joined else ""

@@ -21,7 +21,7 @@ KNOWN = (*QUESTION, *ANSWER, *CONTEXTS, *NUGGETS, *KEY_POINTS, *QUESTIONS, *REFE
 
 
 def get_fields(value: Any) -> Mapping[str, Any] | None:
-    """The fields of a mapping, a dataclass, a pydantic object or a Prediction; else None."""
+    """Return the fields of a mapping, a dataclass, a pydantic object or a Prediction; else None."""
     if isinstance(value, Mapping):
         return value
     if is_dataclass(value) and not isinstance(value, type):
@@ -34,7 +34,7 @@ def get_fields(value: Any) -> Mapping[str, Any] | None:
 
 
 def rename_fields(there: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
-    """The fields, by the wanted names where only case, spaces and hyphens differ.
+    """Return the fields with wanted names, if only case, spaces and hyphens differ.
 
     >>> rename_fields({"Question": "q", "Ground Truth": "g", "topicId": 1, "Note": 2}, KNOWN)
     {'question': 'q', 'ground_truth': 'g', 'topic_id': 1, 'Note': 2}

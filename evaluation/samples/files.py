@@ -1,4 +1,4 @@
-"""Samples as the files that a run reads: topics, answers, passages, nuggets, items."""
+"""Write samples as the input files of a run: topics, answers, passages, nuggets, items."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ FORMS = "[1], [1, 3], 【1】, [Source 1], (1), superscripts, or the id of a con
 
 @dataclass
 class Citing:
-    """Counts of the answers that have contexts, and where the first of a kind stands.
+    """Counts of the answers with contexts, and the location of the first of each kind.
 
     Attributes:
-        n_answers: how many there are. n_from_zero: of them those whose `[0]` is the first context.
-        n_uncited: those that cite nothing. unread: what looks like a mark in the first of those
-            that have something, and where.
-        n_not_given: citations of contexts that are not there.
-        n_empty: samples whose answer is None or NaN; they are not among `n_answers`.
+        n_answers: number of answers. n_from_zero: answers whose `[0]` is the first context.
+        n_uncited: answers that cite nothing. unread: what looks like a mark in the first of these
+            answers that has something similar, and where.
+        n_not_given: citations of missing contexts.
+        n_empty: samples whose answer is None or NaN; `n_answers` excludes them.
     """
 
     n_answers: int = 0
@@ -79,7 +79,7 @@ class Citing:
     def count(
         self, sample: Sample, first: int, cited: Sequence[Sequence[int | str]], missing: list[str]
     ) -> None:
-        """Count one answer: the number of its first context, and what its sentences cite."""
+        """Count an answer: the number of its first context, and the citations of its sentences."""
         if not sample.contexts or not sample.answer.strip():
             return
         self.n_answers += 1
@@ -94,29 +94,28 @@ class Citing:
             self.first_not_given = self.first_not_given or sample.location
 
     def doubts(self) -> Iterator[str]:
-        """What a user should know of them, a line each."""
+        """Yield warnings for the user, a line each."""
         if self.n_uncited:
             which = f"{self.n_uncited:,} of {self.n_answers:,} answers cite none of their contexts"
             unread = f"{self.unread} was not read as a citation; " if self.unread else ""
             support = "so support is 0 (faithfulness needs no citations)"
-            yield f"{which}, first {self.first_uncited}, {support}; {unread}read are {FORMS}"
+            yield f"{which}, first {self.first_uncited}, {support}; {unread}citations are {FORMS}"
         if self.n_not_given:
             yield (
-                f"{self.n_not_given:,} citations name a context that is not there, first in "
+                f"{self.n_not_given:,} citations name a missing context, first in "
                 f"{self.first_not_given}; they count as no support"
             )
         if 0 < self.n_from_zero < self.n_answers:
             yield (
-                f"{self.n_from_zero:,} of {self.n_answers:,} answers have [0] and are read as "
-                "counting contexts from 0, the others from 1; if all count from 0, give them marks "
-                "from [1]"
+                f"{self.n_from_zero:,} of {self.n_answers:,} answers have [0], so they count "
+                "contexts from 0, and the others from 1; if all count from 0, number all from [1]"
             )
 
 
 NAMES = (
     *("topics", "runs", "passages", "candidates"),
     *("nuggets", "keypoints", "questions", "reference"),
-)  # of `data:` in a config
+)  # names under `data:` in a config
 
 
 def write_samples(
@@ -128,15 +127,15 @@ def write_samples(
 ) -> dict[str, Path]:
     """Write the samples of each run into a folder, one sample in memory at a time.
 
-    What stands in the folder of earlier samples is replaced when all of these are written.
+    Files of earlier samples in the folder are replaced when all new files are complete.
 
     Args:
-        citing: counts what the answers cite.
-        candidates: what nuggets are made of: `contexts`, or the `reference` of a sample.
+        citing: counts the citations of the answers.
+        candidates: the source of nuggets: `contexts`, or the `reference` of a sample.
 
-    Returns: the files that are not empty, by the names of `data:` in a config.
-    Raises: InputError for two answers of a run to one topic, and for a topic of which samples say
-        different things, naming where they stand.
+    Returns: the non-empty files, by name under `data:` in a config.
+    Raises: InputError for two answers of a run to one topic, and for samples that contradict each
+        other about a topic; it names both samples.
     """
     own_folder(folder)
     with ExitStack() as stack:
@@ -148,15 +147,15 @@ def write_samples(
                 is_empty = False
             if is_empty:
                 of = f" of {run_id}" if len(runs) > 1 else ""
-                raise InputError(f"samples: there is none{of}, wanted one or more")
+                raise InputError(f"samples: none{of}, wanted one or more")
         files.end()
     return files.publish()
 
 
 class SampleFiles:
-    """The files while they are written, and the ids that stand in them by now.
+    """The files while they are written, and the ids in them so far.
 
-    Held in memory are ids and hashes of 16 characters, no texts.
+    It keeps ids and hashes of 16 characters in memory, no texts.
     """
 
     def __init__(
@@ -165,17 +164,17 @@ class SampleFiles:
         self._folder, self._stack, self._citing = folder, stack, citing
         self._by_reference = candidates == "reference"
         self._files: dict[str, NewFile] = {}
-        self._answered: dict[tuple[str, str], str] = {}  # locations, by run and topic
+        self._answered: dict[tuple[str, str], str] = {}  # location, by run and topic
         self._passages = PassageNames()
         self._candidates: dict[str, tuple[str, ...]] = {}  # ids, by topic
         self._first_rows: dict[
             tuple[str, str], tuple[str, str]
-        ] = {}  # as topics, by file and topic
+        ] = {}  # as in topics, by file and topic
 
     def add(self, run_id: str, sample: Sample) -> None:
-        """Write one sample.
+        """Write a sample.
 
-        Raises: InputError for one that contradicts an earlier one, or that no file can hold.
+        Raises: InputError if it contradicts an earlier sample, or cannot be written.
         """
         topic, at = sample.topic_id, sample.location
         check_writable(sample, at)
@@ -183,7 +182,7 @@ class SampleFiles:
             self._citing.count_empty(at)
         if (first := self._answered.setdefault((run_id, topic), at)) != at:
             what = f"{run_id} has answered topic {topic!r} in {first}"
-            raise InputError(f"{at}: {what}; give samples of one question ids of their own")
+            raise InputError(f"{at}: {what}; give each sample of the question another id")
         self._once("topics", sample, {"id": topic, "title": sample.question})
         names = [self._passage(context) for context in sample.contexts]
         references = list(dict.fromkeys(names))
@@ -210,12 +209,12 @@ class SampleFiles:
             self._once("reference", sample, {"id": topic, "report": sample.reference})
 
     def end(self) -> None:
-        """Write what is known once all samples are there."""
+        """Write the files that need all samples."""
         for topic, names in self._candidates.items():
             self._write("candidates", {"topic_id": topic, "docids": list(names)})
 
     def publish(self) -> dict[str, Path]:
-        """Give the files their names, in the place of earlier ones."""
+        """Rename the files to their final names, replacing earlier ones."""
         paths = {name: self._folder / f"{name}.jsonl" for name in NAMES}
         for name, path in paths.items():
             if name in self._files:
@@ -225,7 +224,7 @@ class SampleFiles:
         return {name: path for name, path in paths.items() if name in self._files}
 
     def _passage(self, context: Context) -> str:
-        """The id of a passage, which is written the first time."""
+        """Return the id of a passage; write the passage the first time."""
         name, is_new = self._passages.name(context)
         if is_new:
             title = {"title": context.title} if context.title else {}
@@ -233,7 +232,7 @@ class SampleFiles:
         return name
 
     def _once(self, name: str, sample: Sample, row: dict[str, Any]) -> None:
-        """Write a row of a topic the first time, and check that it is the same after that."""
+        """Write a row of a topic the first time, and check that later rows are equal."""
         entry = (hash_text(orjson.dumps(row).decode()), sample.location)
         before = self._first_rows.setdefault((name, sample.topic_id), entry)
         if before is entry:
@@ -250,17 +249,17 @@ class SampleFiles:
 
 
 class PassageNames:
-    """The ids of passages in files: their own, or one that is made of their text.
+    """The ids of passages in files: their own, or one made from the text.
 
-    A text has another one than those before it, whatever its own is: ids such as 1 and 2 are often
-    the sample's own, so that one id has many texts.
+    Different texts get different ids, even if their own ids are equal: ids such as 1 and 2 often
+    count the contexts of one sample.
     """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}  # hashes, by id
 
     def name(self, context: Context) -> tuple[str, bool]:
-        """The id, and whether the passage is a new one."""
+        """Return the id, and whether the passage is new."""
         seen = hash_text(f"{context.title}\n{context.text}")
         name = "-".join(context.id.split()) or f"p{seen}"
         if self._texts.get(name, seen) != seen:
@@ -274,9 +273,9 @@ _CONTENT = {"topics": "words of the question", "keypoints": "key points"}
 
 
 def _answer(sample: Sample, indices: list[int], citing: Citing) -> dict[str, Any]:
-    """The sentences with what they cite, as fields of a run's row; what they cite is counted.
+    """Return the sentences with their citations, as fields of a run's row; count the citations.
 
-    An index of no context, as of `[7]` of two, has a name that no passage has.
+    The index of a missing context, such as `[7]` of two, gets a name that no passage has.
     """
     by_id = index_by_id(context.id for context in sample.contexts)
     marks = Marks(sample.answer, by_id if sample.contexts else None, len(indices))
@@ -303,7 +302,7 @@ def _answer(sample: Sample, indices: list[int], citing: Citing) -> dict[str, Any
 
 
 def _place_citations(sentence: Sentence, by_id: Mapping[str, tuple[int, ...]]) -> Sentence:
-    """The same with ids of contexts as their indices."""
+    """Return the sentence with ids of contexts replaced by their indices."""
     cited: Iterator[int | str] = (
         index for citation in sentence.citations for index in by_id.get(str(citation), (citation,))
     )
@@ -316,20 +315,20 @@ def _nugget_row(nugget: Nugget | str) -> dict[str, str]:
     return {"text": nugget.text, "importance": nugget.importance}
 
 
-BEGUN = "bank.jsonl"  # beside the samples: what the bank had for them when they were first judged
+BEGUN = "bank.jsonl"  # in the folder of samples: the bank's nuggets for them at the first start
 
 
 def use_bank(bank: Path, folder: Path) -> bool:
-    """Add the nuggets of a bank to those that the samples bring.
+    """Add the nuggets of a bank to the nuggets of the samples.
 
-    What it had at the first start of an evaluation holds until that ends, however often it goes
-    on: what is added to it meanwhile, by itself too, changes nothing.
+    The bank's content at the first start of an evaluation is used until the evaluation ends, also
+    when it continues. Later additions to the bank, even its own, change nothing.
 
     Args:
-        folder: of the samples; with the file BEGUN of the first start, if this is a later one.
+        folder: the folder of the samples; it has the file BEGUN if the evaluation started before.
 
     Returns: whether there are any nuggets.
-    Raises: InputError for a bank that cannot be read, or is of another question.
+    Raises: InputError if the bank cannot be read, or has another question for a topic.
     """
     begun = folder / BEGUN
     if not begun.is_file():
@@ -338,8 +337,8 @@ def use_bank(bank: Path, folder: Path) -> bool:
     stored, own = _read(begun), _read(folder / "nuggets.jsonl")
     for topic, question in _questions(folder).items():
         if topic in stored and stored[topic].query.split() not in ([], question.split()):
-            what = f"topic {topic!r} is {stored[topic].query!r} there, of the samples {question!r}"
-            raise InputError(f"{bank}: {what}; take another bank, or other ids")
+            what = f"topic {topic!r} is {stored[topic].query!r}, but {question!r} in the samples"
+            raise InputError(f"{bank}: {what}; use another bank, or other ids")
     if both := stored | own:
         _write(folder / "nuggets.jsonl", both)
     return bool(both)
@@ -351,7 +350,7 @@ def add_to_bank(bank: Path, made: Path) -> None:
     Args:
         made: nuggets.jsonl of a results folder.
 
-    Raises: InputError for a bank that cannot be read or written.
+    Raises: InputError if the bank cannot be read or written.
     """
     if not made.is_file() or not made.stat().st_size:
         return
@@ -394,7 +393,7 @@ def _questions(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _alone(bank: Path) -> Iterator[None]:
-    """Keep other evaluations from adding to the same bank meanwhile."""
+    """Lock the bank against other evaluations."""
     with writing(bank):
         bank.parent.mkdir(parents=True, exist_ok=True)
         file = bank.open("ab")
@@ -403,15 +402,15 @@ def _alone(bank: Path) -> Iterator[None]:
         yield
 
 
-FOLDER = "samples"  # in the folder of an evaluation
+FOLDER = "samples"  # name in the folder of an evaluation
 _FILES = (*(f"{name}.jsonl" for name in NAMES), BEGUN, "items.jsonl", "judge.yaml")
 
 
 class NewFiles:
-    """A folder beside that of the samples, which goes when this context ends.
+    """A temporary folder beside the samples, which is deleted when the context ends.
 
     Attributes:
-        folder: where the files are written until `publish`.
+        folder: the folder to write files to, until `publish`.
     """
 
     def __init__(self, evaluation: Path) -> None:
@@ -420,7 +419,7 @@ class NewFiles:
 
     def __enter__(self) -> NewFiles:
         own_folder(self.folder)
-        self._clear()  # of an evaluation that was killed
+        self._clear()  # left by a killed evaluation
         own_folder(self.folder)
         return self
 
@@ -428,13 +427,13 @@ class NewFiles:
         self._clear()
 
     def copy(self, name: str) -> None:
-        """Take over an earlier file, if there is one."""
+        """Copy an earlier file, if there is one."""
         if (self._final / name).is_file():
             with writing(self.folder / name):
                 shutil.copyfile(self._final / name, self.folder / name)
 
     def name_published(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The values, of which paths of these files are as they will be once they are published."""
+        """Return the values with the paths that the files will have after publishing."""
         return {
             name: str(self._final / Path(value).name)
             if Path(value).parent == self.folder
@@ -443,7 +442,7 @@ class NewFiles:
         }
 
     def publish(self) -> None:
-        """Give the files their places, in that of all earlier ones."""
+        """Move the files to their final places, replacing all earlier files."""
         own_folder(self._final)
         for name in _FILES:
             if (self.folder / name).is_file():
@@ -456,7 +455,7 @@ class NewFiles:
             shutil.rmtree(self.folder)
 
 
-# What a judge's input may be called in a sample, beside its own name.
+# Other names in samples for a judge's input.
 _GROUPS = (QUESTION, ANSWER, (*CONTEXTS, "passage"))
 
 
@@ -466,11 +465,11 @@ def write_items(
     """Write each sample as an item with the inputs of a judge.
 
     Args:
-        judge: name of one that labels items, or a YAML file.
-        fields: names that samples have for inputs, by the input.
+        judge: the name of a judge of items, or a YAML file.
+        fields: the names of inputs in the samples, by input.
 
     Returns: the file.
-    Raises: InputError for an unknown judge, and for a sample that lacks an input, by its location.
+    Raises: InputError for an unknown judge, and for a sample without an input; it names the sample.
     """
     inputs, optional = _inputs(judge)
     own_folder(folder)
@@ -485,23 +484,23 @@ def write_items(
                 check_writable(row, at)
                 key = (system, row["topic_id"])
                 if (first := seen.setdefault(key, at)) != at:
-                    what = f"{system} has topic {key[1]!r} in {first} too"
-                    raise InputError(f"{at}: {what}; give samples ids of their own")
+                    what = f"{system} has topic {key[1]!r} also in {first}"
+                    raise InputError(f"{at}: {what}; give each sample another id")
                 file.write(orjson.dumps({"run_id": system, **row}) + b"\n")
             if len(seen) == n:
                 of = f" of {system}" if len(systems) > 1 else ""
-                raise InputError(f"samples: there is none{of}, wanted one or more")
+                raise InputError(f"samples: none{of}, wanted one or more")
     rename(part, path)
     return path
 
 
 def _inputs(judge: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the judge reads, and what it is shown besides where it is there."""
+    """Return the inputs that the judge needs, and its optional inputs."""
     kind = find_judge(judge)
     if kind is not None and kind.labels_items:
         definition = kind.load()
         return tuple(definition.inputs), tuple(definition.optional)
-    from ...judges import read_custom_judge  # with which DSPy comes
+    from ...judges import read_custom_judge  # imports DSPy
 
     return tuple(read_custom_judge(Path(judge)).inputs), ()
 
@@ -540,13 +539,13 @@ def _row(
             row[name] = value
         elif name in inputs:
             wanted = dict.fromkeys((fields.get(name, name), *_others(name)))
-            what = f"no {', '.join(wanted)}, which the judge {Path(judge).stem} reads as {name!r}"
+            what = f"no {', '.join(wanted)}; the judge {Path(judge).stem} needs {name!r}"
             raise InputError(f"{at}: {what}; {describe_fields(there, wanted)}")
     return row
 
 
 def _value(there: Mapping[str, Any], name: str, fields: Mapping[str, str], at: str) -> Any:
-    """The text, number or list of texts for an input; None: there is none."""
+    """Return the text, number or list of texts for an input; None: missing."""
     for field in (fields[name],) if name in fields else (name, *_others(name)):
         if field not in there:
             continue

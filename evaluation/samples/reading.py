@@ -57,14 +57,14 @@ class Context:
 
 
 def read_contexts(contexts: Any, at: str) -> tuple[Context, ...]:
-    """The contexts of a sample, in their order.
+    """Return the contexts of a sample, in order.
 
     Args:
         contexts: None, a text, or a list of texts, of mappings `{id, text, title}`, or of objects
-            with `text` or `page_content`, `id` and `metadata`; a list also as the text that a CSV
-            file has of it.
+            with `text` or `page_content`, `id` and `metadata`; a list may also be a text, as in
+            a CSV file.
 
-    Raises: InputError naming the one that has no text.
+    Raises: InputError for a context without text.
     """
     if contexts is None:
         return ()
@@ -78,10 +78,10 @@ def _context(context: Any, at: str) -> Context:
         return context
     if isinstance(context, str):
         return Context("", context)
-    inner = getattr(context, "node", context)  # LlamaIndex has it beside its score
+    inner = getattr(context, "node", context)  # LlamaIndex wraps it with its score
     text = _value(inner, _TEXT)
     if not isinstance(text, str):
-        what = f"wanted text, or something with a text ({', '.join(_TEXT)})"
+        what = f"wanted text, or an object with a text ({', '.join(_TEXT)})"
         there = f"; it has {', '.join(map(str, context))}" if isinstance(context, Mapping) else ""
         raise InputError(f"{at}: is {shorten(repr(context), 60)}, {what}{there}")
     about = _value(inner, ("metadata", "meta"))
@@ -92,7 +92,7 @@ def _context(context: Any, at: str) -> Context:
 
 
 def _value(item: Any, names: tuple[str, ...]) -> Any:
-    """The first of these that it has, as a key or an attribute; None: none of them."""
+    """Return the first of these keys or attributes that an item has; None: it has none."""
     for name in names:
         value = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
         if not (is_missing(value) or callable(value)):
@@ -101,7 +101,7 @@ def _value(item: Any, names: tuple[str, ...]) -> Any:
 
 
 VITAL, OKAY = "vital", "okay"
-_ALIKE = 0.85  # of the letters of a field that is taken for a slip of the pen
+_ALIKE = 0.85  # similarity of a field name that counts as misspelled
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def make_sample(fields: Mapping[str, Any], location: int | str) -> Sample:
 
 
 def get_text(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
-    """The text under the first of these names. Raises: InputError if there is none, or no text."""
+    """Return the text of the first of these fields. Raises: InputError if there is no text."""
     name, text = _first(there, names)
     if text is None:
         raise InputError(
@@ -205,15 +205,15 @@ def get_text(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
 
 
 def get_topic(there: Mapping[str, Any], question: str, at: str) -> str:
-    """The id of the topic: the sample's own, or one of its question.
+    """Return the id of the topic: the sample's id, or one made from its question.
 
-    Raises: InputError for an id with white space, or 'all', which names the means.
+    Raises: InputError for an id with white space, or 'all', the name of the means.
     """
     name, value = _first(there, ID)
     if value is None:
         return _name_by(question)
     topic = str(value).strip()
-    if isinstance(value, float) and value.is_integer():  # of a frame's column with gaps
+    if isinstance(value, float) and value.is_integer():  # frames with missing values have floats
         topic = str(int(value))
     if topic.split() != [topic] or topic == "all":
         what = "wanted an id without white space that is not 'all', which names the means"
@@ -222,7 +222,7 @@ def get_topic(there: Mapping[str, Any], question: str, at: str) -> str:
 
 
 def describe_fields(there: Mapping[str, Any], wanted: Iterable[str]) -> str:
-    """What is there, and which of it may have been meant as something that is wanted."""
+    """Return the existing fields, with suggestions for a misspelled wanted field."""
     names = ", ".join(there) or "nothing"
     wanted = tuple(wanted)
     slips = (slip for name in there if (slip := did_you_mean(name, wanted)))
@@ -230,12 +230,12 @@ def describe_fields(there: Mapping[str, Any], wanted: Iterable[str]) -> str:
 
 
 def hash_text(text: str) -> str:
-    """16 hex digits that stand for a text."""
+    """Return a hash of a text: 16 hex digits."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _name_by(question: str) -> str:
-    """An id that says what it is of: its first words, and a hash of all of it.
+    """Return a readable id: the first words of a question, and a hash of all of it.
 
     >>> _name_by("Why do bridges sway, and when?")
     'why-do-bridges-sway-and-when-aeb826e0'
@@ -245,7 +245,7 @@ def _name_by(question: str) -> str:
 
 
 def _check_names(there: Mapping[str, Any], at: str) -> None:
-    """Raise InputError for a field that is spelled almost as one that is not there."""
+    """Raise InputError for a field that looks like a misspelled missing field."""
     groups = (CONTEXTS, NUGGETS, KEY_POINTS, QUESTIONS, REFERENCE)
     open_names = [n for group in groups if not there.keys() & set(group) for n in group]
     for name in there.keys() - set(KNOWN):
@@ -291,7 +291,7 @@ def _each(there: Mapping[str, Any], names: Sequence[str], at: str) -> Iterable[t
 
 
 def _text(value: Any, at: str) -> str:
-    if isinstance(value, Mapping) and "text" in value:  # a key point with its spans
+    if isinstance(value, Mapping) and "text" in value:  # a key point with spans
         value = value["text"]
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{at}: is {_show(value)}, wanted text")
@@ -312,23 +312,23 @@ _WANTED = f"wanted {_FRAMES} of samples, or the path of a JSONL file"
 
 
 def group_by_system(samples: Samples, name: str) -> dict[str, Samples]:
-    """The samples of each system; `name` is that of the only one.
+    """Return the samples of each system; `name` names a single system.
 
-    Raises: InputError for one sample, or the columns of several, where samples are wanted.
+    Raises: InputError for one sample, or columns, instead of a list of samples.
     """
     if not isinstance(samples, Mapping):
         return {name: samples}
     columns = rename_fields(samples, (*QUESTION, *ANSWER))
     if taken := [key for key in (*QUESTION, *ANSWER) if key in columns]:
-        what = f"is a mapping with {taken[0]!r}; wanted {_FRAMES} of such"
-        raise InputError(f"samples: {what}, or these by the name of each system")
+        what = f"is a mapping with {taken[0]!r}; wanted {_FRAMES} of such mappings"
+        raise InputError(f"samples: {what}, or a dict with a system name for each")
     if not samples:
         raise InputError(f"samples: is empty, wanted {_FRAMES} of samples")
     return {str(system): of_system for system, of_system in samples.items()}
 
 
 def read_samples(samples: Samples, name: str = "samples") -> Iterator[Sample]:
-    """Each sample, one in memory at a time. Raises: InputError for an invalid one."""
+    """Yield samples, one in memory at a time. Raises: InputError for an invalid sample."""
     for at, row in read_rows(samples, name):
         if isinstance(row, Sample):
             yield replace(row, location=at)
@@ -339,7 +339,7 @@ def read_samples(samples: Samples, name: str = "samples") -> Iterator[Sample]:
 
 
 def lacks_answer(fields: Mapping[str, Any]) -> bool:
-    """Whether the answer is a cell without a value, and no reason stands beside it."""
+    """Return whether the answer is a missing value without a reason for it."""
     fields = rename_fields(fields, (*ANSWER, FAILED))
     answers = [fields[name] for name in ANSWER if name in fields]
     reason = fields.get(FAILED) or ""
@@ -347,10 +347,10 @@ def lacks_answer(fields: Mapping[str, Any]) -> bool:
 
 
 def read_rows(samples: Samples, name: str) -> Iterator[tuple[str, Mapping[str, Any] | Sample]]:
-    """Each row by what messages call it, with its fields.
+    """Yield each row: its name in messages, and its fields.
 
     Args:
-        name: of all of them, as `samples`.
+        name: the name of the samples, such as `samples`.
     """
     for at, row in _rows(samples, name):
         yield at, _get_row(row, at)

@@ -1,7 +1,7 @@
-"""What frameworks return, as the fields of a sample.
+"""Read what frameworks return as the fields of a sample.
 
-Read are the shapes of LangChain, LlamaIndex, Haystack, DSPy and OpenAI's Responses, by the names of
-their fields: none of these libraries is imported.
+It knows the objects of LangChain, LlamaIndex, Haystack, DSPy and OpenAI's Responses by the names of
+their fields, and imports none of these libraries.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from .fields import ANSWER, CONTEXTS, QUESTION, get_fields
 
-_REPLIES = ("replies", "answers")  # of a component in a Haystack pipeline
+_REPLIES = ("replies", "answers")  # fields of a component in a Haystack pipeline
 _FOUND = "documents"
 
 
 def read_returned(value: Any) -> Mapping[str, Any] | None:
-    """The fields of what a system returned, with its answer as text; None: it has no fields.
+    """Return the fields of what a system returned, with the answer as text; None: it has no fields.
 
     >>> read_returned({"llm": {"replies": ["Tides."]}, "retriever": {"documents": ["Moon."]}})
     {'answer': 'Tides.', 'contexts': ['Moon.']}
@@ -33,10 +33,10 @@ def read_returned(value: Any) -> Mapping[str, Any] | None:
 
 
 def unfold(there: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same fields, with answer and contexts that stand deeper as fields of their own.
+    """Return the same fields, with nested answers and contexts moved to the top.
 
-    They stand deeper in the outputs of a pipeline's components, in the last of `messages`, and in
-    an object under the name of the answer. What a sample says itself comes first.
+    Nested fields are in the outputs of a pipeline's components, in the last of `messages`, and in
+    an object under the name of the answer. Fields at the top take precedence.
     """
     name = next((name for name in ANSWER if there.get(name) is not None), None)
     if name is None:
@@ -54,9 +54,9 @@ def unfold(there: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_function(system: Any) -> Callable[[str], Any] | None:
-    """The function of a system that is asked: itself, or of a chain or engine; None: no such.
+    """Return the function that asks a system: itself, or of a chain or engine; None: there is none.
 
-    A LangChain Runnable takes the question as the input that its schema names.
+    A LangChain Runnable gets the question under the input name of its schema.
     """
     if hasattr(system, "invoke") and hasattr(system, "get_input_jsonschema"):
         name = _name_input(system)
@@ -68,10 +68,10 @@ def as_function(system: Any) -> Callable[[str], Any] | None:
 
 
 def _name_input(runnable: Any) -> str | None:
-    """The key of the question in what a Runnable takes; None: it takes the question itself."""
+    """Return the input key of a Runnable's question; None: it takes the question itself."""
     try:
         schema = runnable.get_input_jsonschema()
-    except Exception:  # whatever a chain of others raises: what it takes is not known
+    except Exception:  # a chain may raise any error: its input is unknown
         return None
     names = list(schema.get("properties", ())) if schema.get("type") == "object" else []
     known = [name for name in QUESTION if name in names]
@@ -83,9 +83,9 @@ def _get(value: Any, name: str) -> Any:
 
 
 def _read_message(value: Any) -> str | None:
-    """The text of a chat message of LangChain or Haystack, or of a mapping with role and content.
+    """Return the text of a LangChain or Haystack message, or of a mapping with role and content.
 
-    Parts of the content that are not text, such as calls of tools, are left out.
+    Parts that are not text, such as tool calls, are left out.
     """
     is_chat_row = isinstance(value, Mapping) and {"role", "content"} <= value.keys()
     if hasattr(value, "response_metadata") or is_chat_row:
@@ -100,7 +100,7 @@ def _read_message(value: Any) -> str | None:
 
 
 def _read_components(there: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of the components of a pipeline the reply, and the documents, of the last that has some."""
+    """Return the reply and the documents of the last pipeline components that have them."""
     outputs = [output for output in there.values() if isinstance(output, Mapping)]
     replies = [output[name] for output in outputs for name in _REPLIES if output.get(name)]
     found = [output[_FOUND] for output in outputs if isinstance(output.get(_FOUND), list)]
@@ -113,9 +113,9 @@ def _read_components(there: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_output_items(response: Any) -> Mapping[str, Any]:
-    """The answer of OpenAI's Responses: citations of files as marks, found chunks as contexts.
+    """Return the answer of OpenAI's Responses: file citations as marks, found chunks as contexts.
 
-    The chunks are in it if it was asked for with include=["file_search_call.results"].
+    The response has chunks if the request had include=["file_search_call.results"].
     """
     items = response["output"] if isinstance(response, Mapping) else response.output
     chunks = [chunk for item in items for chunk in _get(item, "results") or ()]
@@ -140,7 +140,7 @@ def _read_output_items(response: Any) -> Mapping[str, Any]:
 
 
 def _mark_files(part: Any, ids: Collection[str]) -> str:
-    """The text of one part, with the id of a cited file in brackets where the citation stands."""
+    """Return the text of a part, with the id of each cited file in brackets at the citation."""
     text: str = _get(part, "text")
     cited: dict[int, list[str]] = {}
     for note in _get(part, "annotations") or ():
@@ -151,7 +151,7 @@ def _mark_files(part: Any, ids: Collection[str]) -> str:
 
 
 def _find_word_end(text: str, index: Any) -> int:
-    """Where the word ends that a citation stands in."""
+    """Return the end of the word at a citation's position."""
     start = index if isinstance(index, int) else len(text)
     found = re.compile(r"(?<=\S)(?=\s|$)").search(text, min(max(start, 0), len(text)))
     return found.start() if found else len(text)

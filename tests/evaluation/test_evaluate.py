@@ -108,7 +108,7 @@ def test_a_name_or_field_that_a_judge_lacks_is_told():
         nj.evaluate([], "nugets")
     with pytest.raises(
         InputError,
-        match=r"samples\[0\]: no claim, which the judge grounded reads .*did you mean claim",
+        match=r"samples\[0\]: no claim; the judge grounded needs .*did you mean claim",
     ):
         nj.evaluate([{"clam": "a", "source": "b"}], GROUNDED, model="lexical")  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_a_missing_key_is_said_before_the_function_is_called(tmp_path, monkeypat
         ),
         ([{"question": QUESTIONS[0]}], r"samples\[0\]"),
         ([{"question": QUESTIONS[0], "answer": "x"}], "support needs contexts"),
-        ([], "samples: there is none"),
+        ([], "samples: none"),
     ],
     ids=["other questions", "no answer", "no contexts", "none"],
 )

@@ -138,7 +138,7 @@ def _points(
             n_stated = sum(
                 label_standings(one.program).get(one.label or "") == "stated" for one in of_part
             )
-            yield wrap(f"{part or 'Of no sub-narrative'}: {n_stated} of {len(of_part)} stated")
+            yield wrap(f"{part or 'No sub-narrative'}: {n_stated} of {len(of_part)} stated")
         importance = f"{each.importance} " if each.importance else ""
         yield wrap(f"{importance}{_label(each)}: {each.text}", _TAB, f"{n + 1:>3}  ")
         yield from _why(each, _TAB + "  ", quotes)

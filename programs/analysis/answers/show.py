@@ -118,10 +118,9 @@ def topic_text(summary: Summary, folder: Path) -> str:
     ]
     if points := summary["points"]:
         unit = plural(points[0]["unit"])
-        vital = "vital ones first, " if any(p["importance"] for p in points) else ""
-        parts.append(
-            "\n" + wrap(f"{unit.capitalize()}: {vital}most missed first; in how many answers")
-        )
+        vital = "vital first, then " if any(p["importance"] for p in points) else ""
+        order = f"{vital}most missed first; columns count answers"
+        parts.append("\n" + wrap(f"{unit.capitalize()}, {order}"))
         head = ["no.", "missed", "in part", "stated", "not judged", points[0]["unit"]]
         counted_as = ("missed", "partly", "stated", "unjudged")
         rows = [
@@ -130,7 +129,7 @@ def topic_text(summary: Summary, folder: Path) -> str:
         ]
         parts.append(_table(head, rows))
         marks = f"{MARKS['stated']} stated  {MARKS['partly']} in part  {MARKS['missed']} missed"
-        runs = f"Runs, best first by {by}; {unit} 1 to {len(points)} in that order:"
+        runs = f"Runs, best first by {by}; a mark for each of the {unit} 1 to {len(points)}:"
         parts.append("\n" + wrap(runs))
         parts.append(wrap(f"{marks}  {MARKS['unjudged']} not judged"))
     else:
@@ -212,10 +211,10 @@ def _list_missed(summary: Summary) -> Iterator[str]:
     unit = plural(missed[0]["unit"])
     of_others = [row for row in missed if row["n"]["stated"]]
     n_none = len(missed) - len(of_others)
-    vital = "vital ones first, " if any(row["importance"] for row in missed) else ""
+    vital = "vital first, then " if any(row["importance"] for row in missed) else ""
     verb = _verb(missed[0])
-    title = f"{unit.capitalize()} that it misses and others {verb}: {vital}"
-    yield "\n" + wrap(f"{title}those first that most {verb}")
+    title = f"{unit.capitalize()} that this run misses and others {verb}"
+    yield "\n" + wrap(f"{title}, {vital}by how many runs {verb} them")
     stands = {"partly": "in part", "missed": "missed"}
     rows = [
         [_of(row), stands[row["standing"]], row["topic_id"], _point(row)]
@@ -225,7 +224,7 @@ def _list_missed(summary: Summary) -> Iterator[str]:
     yield _table(head, rows, left=(1, 2))
     yield _more(len(of_others))
     if n_none:
-        yield wrap(f"It misses {n_none:,} more that no run {verb}s in full.", "  ")
+        yield wrap(f"It also misses {n_none:,} that no run {verb}s in full.", "  ")
 
 
 def _list_missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
@@ -233,9 +232,9 @@ def _list_missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
         return
     unit = plural(points[0]["unit"])
     verb = _verb(points[0])
-    vital = ", vital ones first" if any(p["importance"] for p in points) else ""
+    vital = ", vital first" if any(p["importance"] for p in points) else ""
     yield "\n" + wrap(
-        f"{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}"
+        f"{unit.capitalize()} that no run {verb}s, even in part{vital}: {len(points):,}"
     )
     rows = [[point["topic_id"], _point(point)] for point in points[:MAX_ROWS]]
     yield _table(["topic", points[0]["unit"]], rows, left=(0,))
@@ -345,7 +344,7 @@ def show_answer(
         others = command("judge", "show", folder, "--topic", topic)
         raise InputError(f"{folder}: {run} has no answer to topic {topic}; others: {others}")
     if labels is not None and not any(judged.people for judged in view.judged):
-        what = f"no label in it is of what was judged of {run}, topic {topic}"
+        what = f"has no label for the judgements of {run}, topic {topic}"
         problems.keep(labels, 0, "no_labels", what)
     manifest = read_manifest(folder)
     overlap, of_run = find_lexical_judges(manifest), {**manifest, "data": {"run_ids": [run]}}
