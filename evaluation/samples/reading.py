@@ -366,7 +366,7 @@ def _get_row(row: Any, at: str) -> Mapping[str, Any] | Sample:
 
 
 def read_questions(questions: Samples) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Questions to answer: texts, or rows with a question and references for its answers."""
+    """Yield questions to answer: texts, or rows with a question and references for them."""
     for at, row in _rows(questions, "samples"):
         fields = _get_row({QUESTION[0]: row} if isinstance(row, str) else row, at)
         if isinstance(fields, Sample):

@@ -140,7 +140,7 @@ def test_a_bank_is_kept_and_only_what_it_lacks_is_made(tmp_path):
     assert [n["text"] for n in judged[0]] == [n["text"] for n in judged[1]]
     other = '{"qid": "t", "query": "one", "nuggets": [{"text": "a", "importance": "vital"}]}'
     bank.write_text(other, encoding="utf-8")
-    with pytest.raises(InputError, match=r"bank.jsonl: topic 't' is 'one' there"):
+    with pytest.raises(InputError, match=r"bank.jsonl: topic 't' is 'one', but "):
         nj.evaluate([{**variant("x"), "id": "t"}], "nuggets", bank=bank, model="lexical")
 
 
