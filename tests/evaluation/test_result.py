@@ -192,6 +192,9 @@ def test_a_comparison_shows_itself_as_tables_and_is_short_otherwise(result):
         assert "complete is not shown to be better than thin" in shown
         assert "5 questions are too few" in shown.replace("\n", " ")
     assert repr(pair) == "Comparison(runs, measures=['V_strict'])"
+    turned = str(result.compare(runs=["thin", "complete"], measures=["V_strict"]))
+    assert "thin is not shown to be worse than complete: V_strict -" in turned  # as in the table
+    assert "thin minus complete" in turned
     board = result.compare(measures=["V_strict"])
     assert board._repr_html_().count("<tr>") == 1 + 4
 

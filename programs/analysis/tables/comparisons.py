@@ -86,9 +86,7 @@ def _pair_verdict(name: str, tests: Mapping[str, Any], lengths: Mapping[str, Any
     if difference is None:
         return f"{one} and {other} cannot be compared on {name}: no topic is judged for both."
     sign = -1 if meaning(name).is_less_better else 1
-    if difference * sign < 0:
-        one, other = other, one
-        difference, low, high = -difference, _minus(high), _minus(low)
+    better = "worse" if difference * sign < 0 else "better"
     amount = format_short_share(difference, signed=True)
     if low is not None and high is not None:
         bounds = (format_short_share(end, signed=True) for end in (low, high))
@@ -96,14 +94,10 @@ def _pair_verdict(name: str, tests: Mapping[str, Any], lengths: Mapping[str, Any
     if not difference:
         text = f"{one} and {other} have the same mean {name}"
     elif pair["is_significant"]:
-        text = f"{one} is better than {other}: {name} {amount}, p {_equals(pair['p'])}"
+        text = f"{one} is {better} than {other}: {name} {amount}, p {_equals(pair['p'])}"
     else:
-        text = f"{one} is not shown to be better than {other}: {name} {amount}{_say_needed(pair)}"
+        text = f"{one} is not shown to be {better} than {other}: {name} {amount}{_say_needed(pair)}"
     return f"{text}.{_length_sentence(lengths)}"
-
-
-def _minus(value: float | None) -> float | None:
-    return None if value is None else -value
 
 
 def _equals(p: float | None) -> str:
