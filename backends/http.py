@@ -297,7 +297,8 @@ def check_size(completion: Completion) -> Completion:
 
 def make_connection_error(error: Exception, secrets: Secrets) -> EndpointError:
     """Explain one of FAULTS: the reply is missing or incomplete."""
-    detail = secrets.blank(f"{type(error).__name__}: {error}")
+    what = str(error).replace(" ssl:default", "")  # which aiohttp says of http, too
+    detail = secrets.blank(f"{type(error).__name__}: {what}")
     if isinstance(error, aiohttp.ClientHttpProxyError):
         retryable, hint = error.status in BUSY, "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
         return EndpointError(detail, retryable=retryable, status=error.status, hint=hint)

@@ -20,7 +20,7 @@ from ..records.nuggets import read_nugget_banks
 from ..records.questions import Ratings, find_topics, is_own, read_question_sets, read_ratings
 from ..records.reading.fields import Line, LineIndex, read_lines
 from ..records.reading.lines import first_line
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.reading.problems import nearest as like
 from ..records.relevance import read_qrels, read_trec_run
 from ..records.rows import Answer, KeyPointSet, NuggetBank, Passage, QuestionSet, Ranking, Topic
@@ -270,7 +270,8 @@ def expand_runs(
         else:
             matches = sorted(Path(name) for name in glob.glob(pattern, recursive=True))
         if not matches:
-            raise InputError(f"{pattern}: no run file there")
+            meant = did_you_mean(str(path), map(str, path.parent.glob("*")))
+            raise InputError(f"{pattern}: no run file there{meant}")
         files += matches
     for path in dict.fromkeys(left):
         if path not in files and problems is not None:

@@ -35,7 +35,7 @@ from .kinds import (
     run_fields,
 )
 from .reading.fields import Line, Where, as_id, as_int, read_lines, show
-from .reading.problems import InputError, Problems
+from .reading.problems import InputError, Problem, Problems
 from .relevance import RELEVANCE_KIND, read_qrels
 from .rows import Row
 from .tables import is_missing, table_lines
@@ -93,6 +93,8 @@ def labels_of_rows(
     scale: Sequence[str] | None = None,
     cut: str | None = None,
     how: TableOptions | None = None,
+    *,
+    is_human: bool = False,
 ) -> LabelFile:
     """The labels of rows with ids (`key_fields`), `label` and, optionally, `annotator`.
 
@@ -105,6 +107,7 @@ def labels_of_rows(
         cut: the lowest positive label, see `read_labels`.
         how: the words for a missing label, which are counted and reported, and the names of
             people's labels here, which then are the scale.
+        is_human: see `read_labels`.
     """
     rows, how = list(lines), how or TableOptions()
     has = set().union(*(line.row for line in rows))
@@ -118,9 +121,17 @@ def labels_of_rows(
     spell = declared.spell if declared is not None else None
     known = {*(scale or ()), *(how.scale or ()), *(declared.labels if declared else ())}
     words = _MissingWords(how.missing, known, spell)
-    if spell is not None and not all(
-        spell(line.row.get("label"), scale)[1] or words.holds(line.row.get("label"))
-        for line in rows
+    allowed = scale
+    if is_human and declared is not None and scale is None and cut is None and how.scale is None:
+        allowed = None if declared.has_more_grades else declared.labels
+    is_strict = allowed is not scale
+    if (
+        spell is not None
+        and not is_strict
+        and not all(
+            spell(line.row.get("label"), scale)[1] or words.holds(line.row.get("label"))
+            for line in rows
+        )
     ):
         spell = None  # labels of an unknown scale
     cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
@@ -131,7 +142,7 @@ def labels_of_rows(
         if "label" not in line.row:
             line.missing("label")
             continue
-        label = None if words.count(line) else _label(line, spell, scale, how.scale)
+        label = None if words.count(line) else _label(line, spell, allowed, how.scale)
         if declared is not None and declared.turn is not None:
             cell, label = declared.turn(cell, label)
         annotator = line.optional_id("annotator")
@@ -251,7 +262,8 @@ def _label(
     if plain is None or plain in (scale or ()):
         return plain
     if spell is not None:
-        plain = spell(plain, scale)[0]
+        meant, is_known = spell(plain, scale)
+        plain = meant if is_known else plain
     if scale is not None and plain is not None and plain not in scale:
         wanted = f"one of {', '.join(scale)}; translate other labels with --scale THEIRS=OURS,..."
         line.bad("label", written, wanted)
@@ -500,6 +512,7 @@ def read_labels(
     votes: str = VOTES,
     how: TableOptions | None = None,
     key: Sequence[str] = (),
+    is_human: bool = False,
 ) -> LabelFile:
     """Read the labels of any file with labels, recognised by content.
 
@@ -521,6 +534,8 @@ def read_labels(
             annotators, each label is cut before the majority is taken.
         votes: the field with the labels of a jury's members, by their names.
         how: the columns, labels and missing values of a table. key: see `label_lines`.
+        is_human: a label that is not on the scale of its kind is an error. Labels of a judge that
+            are not on it are not judged; `cut` and `how` may name another scale.
 
     Raises: InputError if the file has no labels, or `where` or `cut` cannot be applied, or
         nothing is left.
@@ -534,11 +549,12 @@ def read_labels(
         labels = _qrels(path, problems)
     elif kind == "labels":
         rows = _read_votes(label_lines(path, problems, where, how, key=key), votes)
-        labels = labels_of_rows(path, rows, problems, scale, cut, how)
+        labels = labels_of_rows(path, rows, problems, scale, cut, how, is_human=is_human)
     elif (judged := kind_of_rows(kind)) is not None:
-        labels = _read_judged(
-            judged, _read_votes(read_lines(path, problems, where), votes), problems
-        )
+        found = Problems()
+        labels = _read_judged(judged, _read_votes(read_lines(path, found, where), votes), found)
+        problems.rows += map(_refuse_label, found) if is_human else found
+        problems.notes |= found.notes
     else:
         wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
         how_to = "; name the labels with --field label=COLUMN, if it has any"
@@ -550,6 +566,13 @@ def read_labels(
         with suppress(ValueError):  # labels that are not grades
             labels = replace(labels, scale=grade_scale((*labels.scale, *scale)))
     return labels if cut is None or kind == "labels" else cut_file(labels, cut, path)
+
+
+def _refuse_label(row: Problem) -> Problem:
+    """The problem; a label that is not on the scale as an error."""
+    if row.kind not in ("label", "grade") or ", wanted " not in row.what:
+        return row
+    return replace(row, action="error", what=row.what.removesuffix("; not judged"))
 
 
 def _read_votes(lines: Iterable[Line], field: str) -> Iterable[Line]:

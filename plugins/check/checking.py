@@ -216,6 +216,6 @@ def check_items(
         requirements=as_objects(findings),
         outcome=decide(findings).value,
         sentence=write_sentence(figures),
-        verdict=write_verdict(findings),
+        verdict=write_verdict(findings, level),
         notes=[*items.notes, *notes],
     )

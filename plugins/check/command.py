@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...cli.options import Level, Output, Where, read_where
+from ...cli.options import Level, Output, Where, read_scale, read_where
 from ...cli.signatures import ExistingPath, File, Folder, NewFile, OptionRules
 from ...cli.stopping import GATE_FAILED, list_problems
 from ...cli.tables import write_note
@@ -96,7 +96,8 @@ def check(
         item (COLUMN): The id of an item, if an item has several rows; may be repeated.
         repeat (COLUMN): The number of a repeated judgement; shows how noisy the judge is.
         relabel (OLD=NEW): Read a label as another one; may be repeated.
-        scale (WORST,...,BEST): All labels, from worst to best.
+        scale (WORST,...,BEST): All labels, from worst to best; with --results, THEIRS=OURS,...
+            translates labels of people.
         cut (LABEL): Turn labels into yes or no: this label or number and above is yes. Give
             HUMAN,JUDGE for a cut each.
         missing (WORD): Another word that means no label, besides n/a, ?, none and similar ones;
@@ -105,6 +106,7 @@ def check(
         by (COLUMNS): Show where the judge is worse: by length (words of the answer) or any column.
         demo: Check a recorded judge on labels that come with nuggetjudge.
     """
+    from ...records.columns import TableOptions
     from .certifying import Identity, certify, describe_uses, make_identity
     from .checking import (
         check_items,
@@ -137,7 +139,7 @@ def check(
     by_names = [name for name in by.split(",") if name]
     if asked.results is not None:
         given = {"--human": human, "--judge": judge, "--annotator": annotator, "--topic": topic,
-                 "--item": item, "--by": by, "--cut": cut, "--map": relabel, "--scale": scale,
+                 "--item": item, "--by": by, "--cut": cut, "--map": relabel,
                  "--model": asked.model, "--prompt": asked.prompt}  # fmt: skip
         if wrong := [name for name, value in given.items() if value]:
             hint = "; `judge bias` shows where it errs" if "--by" in wrong else ""
@@ -148,7 +150,8 @@ def check(
         from ...cli.stopping import open_results
 
         (folder,) = open_results(context, [asked.results])
-        items, identity = read_judged_items(path, folder, problems, read_where(where or ()))
+        how = TableOptions(scale=read_scale(scale.split(",") if scale else ()))
+        items, identity = read_judged_items(path, folder, problems, read_where(where or ()), how)
         found = check_items(items, path, require=asked.certify, level=level)
     else:
         if asked.certify is not None:

@@ -98,7 +98,8 @@ def _agree(items: Items, path: Path, level: float) -> dict[str, Any]:
     draws = {"resamples": RESAMPLES, "level": level}
     agreed = agree_labels(people, judge, path, path, draws)  # type: ignore[arg-type]
     for name in ("kind", "by_topic", "run_aliases", "n_human_only", "n_judged_only", "scale_note",
-                 "n_human_unlabelled", "n_judged_unlabelled", "n_topics"):  # fmt: skip
+                 "has_two_scales", "n_human_unlabelled", "n_judged_unlabelled",
+                 "n_topics"):  # fmt: skip
         del agreed[name]
     return agreed
 

@@ -9,8 +9,9 @@ from ...gates.certificate import find_labelling_judges
 from ...judges.fitted import read_judge_file
 from ...programs.analysis.agree_labels import get_topics, join_scales
 from ...programs.engine.folders import find_inputs
-from ...programs.protocols.judged_files import are_ordered, find_judged_file
+from ...programs.protocols.judged_files import are_ordered, find_file_scale, find_judged_file
 from ...programs.scoring.human_labels import note_hard_labels
+from ...records.columns import TableOptions
 from ...records.kinds import check_labelled, check_same_things, find_kind
 from ...records.labels import cell_run_aliases, read_labels, with_run_names
 from ...records.reading.problems import InputError, Problems
@@ -20,15 +21,23 @@ from .scales import Label, Scale
 
 
 def read_judged_items(
-    labels: Path, folder: Path, problems: Problems, where: Mapping[str, Sequence[str]]
+    labels: Path,
+    folder: Path,
+    problems: Problems,
+    where: Mapping[str, Sequence[str]],
+    how: TableOptions | None = None,
 ) -> tuple[Items, Identity]:
     """Read the items that people or the judge labelled, joined by their ids, and the judge.
 
     Items of topics that the judge was fitted on are left out.
 
-    Raises: InputError if the two have different ids, or no item in common.
+    Args:
+        how: what people's labels are called, see `read_labels`.
+
+    Raises: InputError if the two have different ids or scales, or no item in common.
     """
-    human = read_labels(labels, problems, where)
+    scale = find_file_scale(folder)
+    human = read_labels(labels, problems, where, scale, how=how, is_human=True)
     judged = read_labels(find_judged_file(folder, human.kind), problems)
     problems.raise_errors()
     check_labelled(human, labels)
@@ -44,6 +53,12 @@ def read_judged_items(
     if not any(cell in human.cells and cell in judged.cells for cell in cells):
         why = f" outside the {len(fitted_on)} topics that it was fitted on" if fitted_on else ""
         raise InputError(f"{labels} and {folder}: no item has a label from both{why}")
+    declared = find_kind(human.kind)
+    is_known = scale is not None or (declared is not None and not declared.has_more_grades)
+    others = [label for label in human.scale if label not in judged.scale]
+    if is_known and others:
+        what = f"label {others[0]} is not on the judge's scale: {', '.join(judged.scale)}"
+        raise InputError(f"{labels}: {what}; translate labels with --scale THEIRS=OURS,...")
     scale = join_scales(human.scale, judged.scale)
     names = sorted({name for of in human.annotations.values() for name in of})
     ratings: dict[str, list[Label]] = {

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from ...metrics.inference import LEVEL
 from ...programs.analysis.tables.words import count
 from ...records.reading.problems import InputError, cell, did_you_mean
 from ...views.numbers import format_given, format_share
@@ -21,6 +22,7 @@ _BY_LABEL = ("recall", "precision")
 _KAPPAS = {"kappa": "unweighted", "linear_kappa": "linear", "quadratic_kappa": "quadratic"}
 _NAMES = ("sensitivity", "specificity", *_BY_LABEL, "accuracy", *_KAPPAS)
 _FORM = re.compile(r"\s*([\w ]+?)(?::(.+?))?\s*>=\s*(\d*\.?\d+)(%?)\s*")
+_FEW = 10  # items with a label, below which an interval says too little
 _CLOSE = 10  # times as many items as there are: too many to recommend
 _MAX_NAMED = 5  # labels of a scale, in a sentence
 _MAX_NEEDED = 100_000  # above this, no number of labels is recommended
@@ -165,8 +167,12 @@ def decide(findings: Sequence[Finding]) -> Outcome:
     return Outcome.OPEN if Outcome.OPEN in outcomes else Outcome.PASSED
 
 
-def write_verdict(findings: Sequence[Finding]) -> str:
-    """Say whether the judge is good enough, which figure decides, and what would settle it."""
+def write_verdict(findings: Sequence[Finding], level: float = LEVEL) -> str:
+    """Say whether the judge is good enough, which figure decides, and what would settle it.
+
+    Args:
+        level: of the intervals.
+    """
     outcome = decide(findings)
     short = [finding for finding in findings if finding.outcome is outcome]
     least = {finding.least for finding in findings}
@@ -186,6 +192,11 @@ def write_verdict(findings: Sequence[Finding]) -> str:
     if first.value is None:
         why = f", since people label no item {cell(first.of, 30)}" if first.of else ""
         return f"Not enough labels to tell: {first.figure} is undefined{why}."
+    if first.of and first.n < _FEW:
+        perfect = {"value": 1.0, "low": 0.0, "high": 1.0, "n": first.n}
+        n = max(count_needed(perfect, first.least, level) or 0, _FEW)
+        only = f"Only {count(first.n, 'item')} {'is' if first.n == 1 else 'are'} labelled"
+        return f"{only} {cell(first.of, 30)}; label about {n:,} in all for a first answer."
     span = "has no interval"
     if first.low is not None:
         span = f"lies between {_format(first, first.low)} and {_format(first, first.high)}"
@@ -196,7 +207,10 @@ def write_verdict(findings: Sequence[Finding]) -> str:
 
 def _format(finding: Finding, value: float | None) -> str:
     """A share in percent, a kappa as a number."""
-    return format_share(value) if finding.figure.endswith("kappa") else format_percent(value)
+    if finding.figure.endswith("kappa") or value is None:
+        return format_share(value)
+    is_end = 0 < value < 0.01 or 0.99 < value < 1  # which whole percents would move
+    return f"{100 * value:.1f}%" if is_end else format_percent(value)
 
 
 def _what_would_tell(finding: Finding) -> str:

@@ -70,9 +70,10 @@ def agree(
 
     Returns: for labels, the fields of `Agreement`, the number of items on only one side,
         `intervals`, `calls` (of models, with `judgements`, if a model judged the folder; else
-        None), `cut`, `scale_note` (a warning if the files may have two scales, or None), and
-        `annotators`: None, or `among` (the fields of `Reliability`) and `judge`: its mean kappa
-        with each annotator and, `pooled`, its precision, recall and F1 over every single label.
+        None), `cut`, `scale_note` (a warning if the files may have two scales, or None),
+        `has_two_scales` (they have different labels, so there is no verdict), and `annotators`:
+        None, or `among` (the fields of `Reliability`) and `judge`: its mean kappa with each
+        annotator and, `pooled`, its precision, recall and F1 over every single label.
         `by_topic` has n, accuracy and Cohen's kappa of each topic, without intervals. Weighted
         coefficients are None if the labels have no order (`is_ordered`, see `are_ordered`).
         For scores, each measure of both sides has the fields of `Taus`, `intervals`,
@@ -109,7 +110,9 @@ def agree(
         raise InputError(f"the scale {', '.join(scale.labels)} {what}")
     names = scale.labels if scale is not None else None
     other = read_labels(judged, problems, scale=names, cut=cuts[1])
-    truth = read_labels(human, problems, where, names, cuts[0], how=how, key=other.key_names)
+    truth = read_labels(
+        *(human, problems, where, names, cuts[0]), how=how, key=other.key_names, is_human=True
+    )
     problems.raise_errors()
     note_hard_labels(human, where or {}, problems, how)
     return _compare(truth, other, (human, judged), paths, (cut, cuts), draws)

@@ -45,7 +45,7 @@ def agree_labels(
         check_labelled(truth, human)
         check_labelled(other, judged)
         raise InputError(f"{human} and {judged}: no item in common{_why_none(truth, cells)}")
-    beware = check_scales(truth, other, human, judged)
+    has_two_scales, beware = check_scales(truth, other, human, judged)
     scale, topics = join_scales(truth.scale, other.scale), get_topics(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
     pairs = agreement(*labels, scale)
@@ -58,6 +58,7 @@ def agree_labels(
         "n_human_unlabelled": truth.n_unlabelled,
         "n_judged_unlabelled": other.n_unlabelled,
         "scale_note": beware,
+        "has_two_scales": has_two_scales,
         "run_aliases": aliases,
         "n_topics": len(set(topics or ())),
         "by_topic": _by_topic(*labels, topics, scale),
@@ -194,14 +195,16 @@ _SHOWN = 8  # labels of a scale in messages
 _CUT = "--cut LABEL,LABEL makes both binary, a label for each file"
 
 
-def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) -> str | None:
-    """Return a warning if two files may have two scales; None otherwise.
+def check_scales(
+    truth: LabelFile, other: LabelFile, human: Path, judged: Path
+) -> tuple[bool, str | None]:
+    """Return whether two files have different labels, and a warning if they may have two scales.
 
     Scales of typed files are known. For other files, the scale is the set of used labels, so a
     longer scale on the other side may be the same or another scale.
 
-    Raises: InputError if no coefficient makes sense: no common label, or binary labels (0, 1)
-        against ratings (0 to 5).
+    Raises: InputError if no coefficient makes sense: no common label, other labels than those of
+        the kind, or binary labels (0, 1) against ratings (0 to 5).
     """
     scales = {human: truth.scale, judged: other.scale}
     both = " and ".join(f"{path} has {_name_scale(scale)}" for path, scale in scales.items())
@@ -214,7 +217,11 @@ def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) 
             how = f"such as --cut {'1,3' if graded == other.scale else '3,1'}"
             raise InputError(f"{both}: binary labels and ratings; {_CUT}, {how}")
     if set(truth.scale) != set(other.scale):
-        return f"{both}: coefficients use all of these labels; if these are two scales, {_CUT}"
+        is_known = kind is not None and not kind.has_more_grades and other.scale == kind.labels
+        if is_known and set(truth.scale) - set(other.scale):
+            raise InputError(f"{both}: two scales; {_CUT}")
+        what = "coefficients use all of these labels; if these are two scales"
+        return True, f"{both}: {what}, {_CUT}"
     for file, path, more, graded_path in (
         (truth, human, other, judged),
         (other, judged, truth, human),
@@ -222,8 +229,8 @@ def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) 
         used = [label for label in file.scale if label in {*file.cells.values()}]
         if len(used) == 2 and len(file.cells) >= _MANY and len({*more.cells.values()}) > 2:
             what = f"{path} uses only {used[0]} and {used[1]}, {graded_path} more labels"
-            return f"{what}; if its scale has two labels, {_CUT}"
-    return None
+            return False, f"{what}; if its scale has two labels, {_CUT}"
+    return False, None
 
 
 def _name_scale(scale: Sequence[str]) -> str:

@@ -463,7 +463,7 @@ def constant_judges(manifest: Mapping[str, Any]) -> Iterator[str]:
     for name, counts in manifest.get("labels", {}).items():
         if len(counts) == 1 and (n := sum(counts.values())) >= MIN_LABELS:
             judge, _, member = name.partition(".")
-            who = f"Judge {judge}" if not member else f"Member {member} of judge {judge}"
+            who = f"the {judge}" if not member else f"member {member} of the {judge}"
             (label,) = counts
-            what = f"{who} gave all {n:,} items the same label ({label})"
-            yield f"{what}, which says nothing about them; check its model with judge doctor"
+            what = f"All {n:,} labels of {who} are `{label}`"
+            yield f"{what}. If you did not expect that, check the judge"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from scipy.stats import norm, t
+
 from ...metrics.inference import LEVEL
 from ...records.columns import TableOptions
 from ...records.kinds import file_kind
@@ -23,7 +25,12 @@ from .human_labels import human_labels, is_of_cascade
 from .score import score_path
 
 # A larger gap (in standard errors) between labelled and all items is not due to a random draw.
+# A standard error from few labels is rough itself, so their gap has to be larger (Student's t).
 _TOO_FAR = 4.0
+
+
+def _is_too_far(gap: float, degrees: float) -> bool:
+    return degrees > 0 and abs(gap) > max(t.isf(norm.sf(_TOO_FAR), degrees), _TOO_FAR)
 
 
 def correct_scores(
@@ -100,7 +107,7 @@ def correct_scores(
     differences: list[CorrectedDifference] = []
     for of_measure in chosen:
         found = correction.measure(of_measure)
-        if abs(found.gap) > _TOO_FAR:
+        if _is_too_far(found.gap, found.gap_degrees):
             name, more = of_measure.measure.name, "higher" if found.gap > 0 else "lower"
             what = f"the judge scores labelled items {more} in {name} than all"
             what += f", by {abs(found.gap):.1f}"

@@ -132,13 +132,15 @@ class Measured:
     """The scores of all runs in one measure, and their differences to one run.
 
     `pooled` is the mean score of the runs; None: only one run. `gap`, in standard errors, is how
-    much higher the judge scores labelled items than all items.
+    much higher the judge scores labelled items than all items; the standard error has
+    `gap_degrees` of freedom.
     """
 
     scores: list[CorrectedScore]
     pooled: CorrectedScore | None
     differences: list[CorrectedDifference]
     gap: float
+    gap_degrees: float
 
 
 Ints = NDArray[np.int64]
@@ -317,6 +319,7 @@ _BY_CHANCE = 0.001
 _NOT_OF_ALL = "the labels are not a random draw from the items of all runs"
 # With fewer labels on either side of a score's middle, an interval is doubtful.
 _FEW = 5
+_ROUNDING = 1e-6  # a smaller standard error is 0
 
 
 @dataclass(frozen=True)
@@ -343,18 +346,20 @@ class Correction:
         differences = self._differences(data, estimates)
         of_all = self.measure(data.pool()) if len(runs) > 1 else None
         if of_all is not None and not usable:
-            gap = of_all.gap
+            gap, degrees = of_all.gap, of_all.gap_degrees
         else:
+            degrees = sum(count_degrees(samples[run]) for run in usable)
             gap = sum(measure_gap(samples[run]) for run in usable)
-            gap /= float(np.sqrt(tuned.judged)) or np.inf
+            error = float(np.sqrt(tuned.judged))
+            gap /= error if error > _ROUNDING else np.inf
         if of_all is None:
-            return Measured(scores, None, differences, gap)
+            return Measured(scores, None, differences, gap, degrees)
         judged, plug_in = _mean(x.judged for x in scores), _mean(x.plug_in for x in scores)
         pooled = replace(of_all.scores[0], judged=judged, plug_in=plug_in)
         if not data.is_drawn_from_all():
             nothing: dict[str, Any] = {"corrected": None, "human_only": None, "needed": None}
             pooled = replace(pooled, reason=_NOT_OF_ALL, warnings=(), **nothing)
-        return Measured(scores, pooled, differences, gap)
+        return Measured(scores, pooled, differences, gap, degrees)
 
     def _score(
         self,
@@ -469,6 +474,21 @@ def find_reason(sample: Sample) -> str | None:
     if not on.all() and np.ptp(sample.human[on]) == 0:
         return f"by human labels, all {sample.n_labels} labelled items have the same gain"
     return None
+
+
+def count_degrees(sample: Sample) -> float:
+    """Return the degrees of freedom of a run's gap, see `Measured`.
+
+    Its standard error is that of `moments`. A stratum with labels of all items has no part in it;
+    strata with one label are one stratum. If some stratum has no label, topics vary instead.
+    """
+    weighs = sample.weights > 0
+    drawn, on = sample.stratum_labels, sample.is_labelled & weighs
+    if not (drawn[weighs] > 0).all():
+        return len(set(sample.topics[on])) - 1.0
+    partly = drawn[on & (drawn < sample.stratum_items)]
+    several = partly[partly >= 2]
+    return float((1 - 1 / several).sum()) + max(len(partly) - len(several) - 1, 0)
 
 
 def _warnings(sample: Sample, corrected: Figure, plug_in: float | None) -> list[str]:

@@ -123,7 +123,7 @@ def human_labels(
     """
     drawn = (RANDOM, CASCADE) if in_parts else (RANDOM,)
     where = _random_alone(labels, where, problems, drawn, how)
-    first = read_labels(labels, problems, where, find_file_scale(path), how=how)
+    first = read_labels(labels, problems, where, find_file_scale(path), how=how, is_human=True)
     problems.raise_errors()
     check_labelled(first, labels)
     cells = first.cells

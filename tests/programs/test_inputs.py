@@ -248,6 +248,8 @@ def test_runs_are_files_folders_and_patterns_each_once(tmp_path):
     assert names == ["a.jsonl", "b.jsonl", "c.jsonl.gz"]
     with pytest.raises(InputError, match="no run file there"):
         expand_runs((str(tmp_path / "*.json"),))
+    with pytest.raises(InputError, match=r"no run file there; did you mean .*notes.txt\?"):
+        expand_runs((str(tmp_path / "notse.txt"),))
 
 
 def test_other_files_of_a_folder_are_listed_and_hidden_ones_are_not(data, tmp_path):

@@ -107,7 +107,10 @@ def _labels_verdict(comparison: Mapping[str, Any], sides: Mapping[str, _Figures]
     """Describe the agreement, and the agreement among annotators if there are several.
 
     A single annotator errs more than a majority, so annotators are compared with `judge, each`.
+    Labels of two scales have no verdict.
     """
+    if comparison.get("has_two_scales"):
+        return f"No verdict: {comparison['scale_note']}."
     name = _main_figure(comparison)
     kappa = _kappa_name(name)
     people = sides.get("annotators", {}).get(name)
@@ -252,7 +255,7 @@ def _by_label(comparison: Mapping[str, Any]) -> Table:
 
 def _notes(comparison: Mapping[str, Any]) -> Iterator[str]:
     """List notes on the compared items."""
-    if comparison.get("scale_note") is not None:
+    if comparison.get("scale_note") is not None and not comparison["has_two_scales"]:
         yield f"Warning: {comparison['scale_note']}."
     if "confusion" in comparison:
         left = {

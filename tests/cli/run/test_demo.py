@@ -229,8 +229,8 @@ def test_a_judge_that_gives_everything_one_label_is_said(judge, own, tmp_path):
     with MockServer(brain=lambda body: {"label": "no"}) as server:
         model = ["--model", "hosted_vllm/mock", "--api-base", server.base_url]
         ran = judge("run", "items", "--items", path, "--judge", own, *model, "--quiet")
-    (line,) = [line for line in ran.err.splitlines() if "same label" in line]
-    assert (ran.code, line.startswith("Judge item gave all 15 items the same label (no)")) == (
+    (line,) = [line for line in ran.err.splitlines() if "labels of the item" in line]
+    assert (ran.code, line.startswith("All 15 labels of the item are `no`")) == (
         0,
         True,
     )

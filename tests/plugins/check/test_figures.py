@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import krippendorff
 import numpy as np
@@ -12,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import nuggetjudge as nj
 from nuggetjudge.plugins.check.measure import count_needed
+from nuggetjudge.plugins.check.verdict import Finding, Outcome, write_verdict
 
 GRADES = ("none", "partial", "full")
 # data/summhay/README.md: kappa with people, three labels.
@@ -235,3 +237,14 @@ def test_json_has_the_figures_and_no_nan():
     json.dumps(found, allow_nan=False)
     assert found["sensitivity"] == found["recall"]["yes"]
     assert found["specificity"] == found["recall"]["no"]
+
+
+# A judge that is right on each of n items has a lower end of .8 from .8 ** n <= .025 on: n = 17.
+def test_few_items_of_a_label_are_said_with_the_number_for_a_first_answer():
+    figures = 0.8, 0.5, 0.003, 0.9997, 4
+    few = Finding("recall>=.8", "recall of none", *figures, Outcome.OPEN, 2504, "none")
+    assert write_verdict([few]) == (
+        "Only 4 items are labelled none; label about 17 in all for a first answer."
+    )
+    more = replace(few, n=40)
+    assert "lies between 0.3% and 100.0%" in write_verdict([more])

@@ -8,6 +8,8 @@ from json_lines import write_rows
 
 from nuggetjudge.metrics import agreement, reliability
 from nuggetjudge.programs.analysis.agree import agree
+from nuggetjudge.programs.analysis.tables.agreement import make_agreement_view
+from nuggetjudge.records.columns import TableOptions
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 
@@ -274,6 +276,53 @@ def test_answered_or_not_is_not_compared_with_how_well(tmp_path, ours_first):
         compared(*files)
     report = compared(*files, *cut.split(","))
     assert (report["n"], report["accuracy"], report["cut"]) == (6, 4 / 6, tuple(cut.split(",")))
+
+
+SUPPORT = {"topic_id": "t", "run_id": "r", "sentence_id": 0}
+
+
+@pytest.fixture
+def support_files(tmp_path):
+    """Labels of people for three citations, and the judge's none, partial and full."""
+
+    def files(*labels):
+        people, judged = (
+            [{**SUPPORT, "passage_id": f"p{i}", "label": label} for i, label in enumerate(given)]
+            for given in (labels, ("none", "partial", "full"))
+        )
+        return write_rows(tmp_path / "h.jsonl", people), write_rows(tmp_path / "j.jsonl", judged)
+
+    return files
+
+
+def test_a_label_of_people_that_is_not_on_the_scale_is_an_error(support_files):
+    wanted = r"h.jsonl:3: field 'label' is 'fully supported', wanted one of none, partial, full; "
+    with pytest.raises(InputError, match=f"{wanted}translate"):
+        compared(*support_files("none", "Partial support", "fully supported"))
+    names = {"none": "none", "partial": "partial", "fully supported": "full"}
+    how = TableOptions(scale=names)  # which reads `names` when it is used
+    assert compared(*support_files("none", "partial", "fully supported"), how=how)["n"] == 3
+    names["fully supported"] = "great"
+    with pytest.raises(InputError, match=r"none, partial, great and .*: two scales"):
+        compared(
+            *support_files("none", "partial", "fully supported"), how=TableOptions(scale=names)
+        )
+
+
+def test_a_wrong_label_in_a_file_of_support_is_an_error_too(support_files, tmp_path):
+    ids = {"topic_id": "t", "run_id": "r", "sentence": 0}
+    rows = [{**ids, "citation": "p0", "rank": 0, "label": "fully supported"}]
+    people = write_rows(tmp_path / "people.jsonl", rows)
+    with pytest.raises(InputError, match="1: label is 'fully supported', wanted full"):
+        compared(people, support_files("none", "none", "none")[1])
+
+
+def test_labels_of_two_scales_have_no_verdict(agree_scales_write):
+    human = agree_scales_write("h.jsonl", ["a", "b", "c", "a"], key="item_id")
+    judged = agree_scales_write("j.jsonl", ["a", "b", "b", "a"], key="item_id")
+    report = compared(human, judged)
+    assert report["has_two_scales"]
+    assert make_agreement_view(report).verdict.startswith("No verdict: ")
 
 
 def test_a_cut_gives_the_binary_figures_of_the_labels_above_and_below(agree_scales_write):

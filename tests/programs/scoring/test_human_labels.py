@@ -186,7 +186,7 @@ question: Is it kind?
 inputs: {text: a text}
 labels: {no: 0, yes: 1}
 """
-SAID = "same label"
+SAID = "If you did not expect that"
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def said_by(ran):
 def test_a_judge_is_said_to_give_one_label_from_fifteen_items_on(items):
     with MockServer(brain=lambda body: {"label": "no"}) as server:
         result, (what,) = said_by(lambda: nj.run(**items(15, server)))
-        assert what.startswith("Judge item gave all 15 items the same label (no)")
+        assert what.startswith("All 15 labels of the item are `no`")
         assert result.manifest["labels"] == {"item": {"no": 15}}
         assert said_by(lambda: nj.run(**items(14, server)))[1] == []
 
@@ -227,7 +227,7 @@ def test_the_report_says_that_a_judge_gives_one_label(items):
     with MockServer(brain=lambda body: {"label": "no"}) as server:
         result, _ = said_by(lambda: nj.run(**items(15, server)))
     page = result.report(open=False).read_text(encoding="utf-8")
-    assert "Judge item gave all 15 items the same label (no)" in page
+    assert "All 15 labels of the item are `no`" in page
 
 
 def test_one_other_label_is_enough(items):
@@ -244,7 +244,7 @@ def test_an_evaluation_in_memory_warns_too(tmp_path, items):
         ]
         model = {"model": "hosted_vllm/mock", "api_base": server.base_url}
         _, said = said_by(lambda: nj.evaluate(samples, "support", model=model, quiet=True))
-    assert [what.split(" the same")[0] for what in said] == ["Judge support gave all 15 items"]
+    assert [what.split(" are ")[0] for what in said] == ["All 15 labels of the support"]
 
 
 def test_a_dead_member_of_a_jury_is_said(tmp_path):
@@ -256,7 +256,7 @@ def test_a_dead_member_of_a_jury_is_said(tmp_path):
         config = demo_of(server, tmp_path, {"program": "support", "judges.support.jury": jury})
         result, said = said_by(lambda: nj.run(config))
     n = sum(result.manifest["labels"]["support.dead"].values())
-    start = f"Member dead of judge support gave all {n} items the same label (none)"
+    start = f"All {n} labels of member dead of the support are `none`"
     assert [what.startswith(start) for what in said] == [True]
     assert list(constant_judges(result.manifest)) == said  # not of the jury, whose labels differ
 
