@@ -12,7 +12,7 @@ from ...programs.engine.folders import find_inputs
 from ...programs.protocols.judged_files import are_ordered, find_file_scale, find_judged_file
 from ...programs.scoring.human_labels import note_hard_labels
 from ...records.columns import TableOptions
-from ...records.kinds import check_labelled, check_same_things, find_kind
+from ...records.kinds import LabelFile, check_labelled, check_same_things, find_kind
 from ...records.labels import cell_run_aliases, read_labels, with_run_names
 from ...records.reading.problems import InputError, Problems
 from .certifying import Identity
@@ -36,8 +36,7 @@ def read_judged_items(
 
     Raises: InputError if the two have different ids or scales, or no item in common.
     """
-    scale = find_file_scale(folder)
-    human = read_labels(labels, problems, where, scale, how=how, is_human=True)
+    human = read_labels(labels, problems, where, how=how, is_human=True)
     judged = read_labels(find_judged_file(folder, human.kind), problems)
     problems.raise_errors()
     check_labelled(human, labels)
@@ -53,12 +52,7 @@ def read_judged_items(
     if not any(cell in human.cells and cell in judged.cells for cell in cells):
         why = f" outside the {len(fitted_on)} topics that it was fitted on" if fitted_on else ""
         raise InputError(f"{labels} and {folder}: no item has a label from both{why}")
-    declared = find_kind(human.kind)
-    is_known = scale is not None or (declared is not None and not declared.has_more_grades)
-    others = [label for label in human.scale if label not in judged.scale]
-    if is_known and others:
-        what = f"label {others[0]} is not on the judge's scale: {', '.join(judged.scale)}"
-        raise InputError(f"{labels}: {what}; translate labels with --scale THEIRS=OURS,...")
+    _check_scale(human, folder, labels)
     scale = join_scales(human.scale, judged.scale)
     names = sorted({name for of in human.annotations.values() for name in of})
     ratings: dict[str, list[Label]] = {
@@ -84,6 +78,20 @@ def read_judged_items(
         covariates=[],
         notes=(f"Left out: {left:,} items of topics that the judge was fitted on.",) * (left > 0),
     ), identity
+
+
+def _check_scale(human: LabelFile, folder: Path, path: Path) -> None:
+    """Raise InputError for a label of people that is not on the judge's scale, if that is known."""
+    declared, scale = find_kind(human.kind), find_file_scale(folder, kind=human.kind)
+    if scale is None and declared is not None and not declared.has_more_grades:
+        scale = declared.labels
+    given = [(cell, label) for cell, label in human.cells.items()]
+    given += [(cell, x) for cell, of in human.annotations.items() for x in of.values()]
+    for cell, label in given:
+        if scale is not None and label not in scale:
+            what = f"label {label!r} is not on the judge's scale: {', '.join(scale)}"
+            how = "translate labels with --scale THEIRS=OURS,..."
+            raise InputError(f"{path}:{human.lines.get(cell, 1)}: {what}; {how}")
 
 
 def _identity(folder: Path, kind: str) -> Identity:
