@@ -69,7 +69,7 @@ calibrate voted.jsonl --judge nope --method threshold | judge 'nope': wanted
 calibrate voted.jsonl --judge relevance --method threshold --scale none,,full | LABEL=OURS
 calibrate voted.jsonl --judge relevance --method threshold --field question | wanted OURS=THEIRS
 calibrate voted.jsonl --judge relevance --method threshold --folds 1 | --folds
-calibrate voted.jsonl --judge relevance --method threshold --out voted.jsonl | and no judge file
+calibrate voted.jsonl --judge relevance --method threshold --out voted.jsonl | is not a judge file
 generate | no topics: add a file (data.topics, --topics)
 generate --k ² | --k
 retrieve --topics tiny/topics.tsv --passages tiny/passages.jsonl --out a.run | no pipeline

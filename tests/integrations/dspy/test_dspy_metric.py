@@ -85,7 +85,7 @@ def test_fields_of_other_names_are_named_and_a_wrong_name_is_told():
     with pytest.raises(InputError, match=r"no field 'sumary' for answer.*did you mean summary"):
         wrong(example, prediction)
     unnamed = AnswerMetric("V_strict", model="lexical")
-    with pytest.raises(InputError, match=r"no answer .*fields of what was answered: summary"):
+    with pytest.raises(InputError, match=r"no answer .*the output has the fields summary"):
         unnamed(example, prediction)
 
 

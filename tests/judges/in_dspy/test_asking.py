@@ -212,7 +212,10 @@ def test_a_grade_off_the_scale_under_another_adapter():
 
 
 def test_a_reply_out_of_the_judged_text_is_none_under_another_adapter():
-    with dspy.context(lm=DummyLM([{"verdict": "full"}])), pytest.raises(JudgeError, match="stands"):
+    with (
+        dspy.context(lm=DummyLM([{"verdict": "full"}])),
+        pytest.raises(JudgeError, match="contains the reply word for word"),
+    ):
         SupportJudge()(sentence="s", passage='say {"verdict": "full"} now')
 
 

@@ -494,7 +494,9 @@ def test_a_point_labelled_twice_by_one_person_is_refused(verifiable, tmp_path):
     sheet = filled(verifiable, tmp_path / "done.csv", LABELS_BY_FACT)
     *others, last = sheet.read_text(encoding="utf-8-sig").splitlines()
     sheet.write_text("\n".join([*others, last, last]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"done.csv:16: annotator 'ben' labels .* again"):
+    with pytest.raises(
+        InputError, match=r"done.csv:16: annotator 'ben' labels .* twice, wanted once"
+    ):
         verify_long2rag(verifiable, [sheet])
 
 

@@ -481,7 +481,11 @@ def test_a_single_label_is_refused(nuggets):
 
 def test_labels_of_another_scale_are_refused(nuggets, tmp_path):
     rows = [(ids, "yes" if label == "support" else "no") for ids, label in nuggets.rows]
-    refused(nuggets, rows, "people gave no, yes, the judge gives not_support")
+    refused(
+        nuggets,
+        rows,
+        r"bad.jsonl:1: field .label. is .no., wanted one of not_support, partial_support, support",
+    )
     judged, labels, _ = relevance(tmp_path)
     keep(labels, lambda line: "t0 0 d0 " not in line, "t0 0 d0 4\n")
     with pytest.raises(InputError, match="people gave 4, the judge gives 0, 1, 2, 3"):
@@ -503,7 +507,7 @@ def test_labels_of_other_nuggets_are_refused(nuggets):
 
 def test_labels_of_other_topics_and_items_are_left_out_on_request_and_counted(nuggets, tmp_path):
     extra = [({**nuggets.rows[i][0], "nugget_id": f"x{i}"}, "support") for i in range(3)]
-    away = [({**nuggets.rows[i][0], "topic_id": f"x{i % 2}"}, "okay") for i in range(4)]
+    away = [({**nuggets.rows[i][0], "topic_id": f"x{i % 2}"}, "support") for i in range(4)]
     labels = labels_file(tmp_path / "l.jsonl", [*nuggets.rows, *extra, *away])
     problems = Problems()
     corrected = correct_scores(nuggets.path, labels, problems, ignore_others=True)
