@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "learn" / "ten-minutes.md"
 NOTEBOOK = ROOT / "examples" / "learn" / "ten_minutes.ipynb"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
-_ITSELF = re.compile(r"^This page is a notebook.*\n\n?", re.MULTILINE)
+_ITSELF = re.compile(r"^This page is also a \[notebook\].*\n\n?", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
 _HOME = "%cd ../.."  # of the kernel: the folder of the notebook
 

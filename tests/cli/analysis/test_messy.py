@@ -242,7 +242,13 @@ ERRORS = {  # the files, the command, and what it says
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ERRORS)
+NEEDS_INIT = [what for what, (_, command, _) in ERRORS.items() if command.startswith("init ")]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=pytest.mark.whole if what in NEEDS_INIT else ()) for what in ERRORS],
+)
 def test_an_error_names_the_row_and_the_option_that_helps(what, judge, tmp_path):
     files, command, message = ERRORS[what]
     for name, text in files.items():
