@@ -34,5 +34,5 @@ def test_a_node_that_takes_too_long_to_start_is_one_line(monkeypatch):
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", init)
-    with pytest.raises(InputError, match=r"cannot be reached \(The current node .* startup\.\)$"):
+    with pytest.raises(InputError, match=r"cannot reach Ray \(The current node .* startup\.\)$"):
         connect(RunSection())
