@@ -253,15 +253,22 @@ def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) ->
     text stays, with the text "", and so do headings. The text is kept as written. An object with
     `failed` has no answer, only the reason; its other fields are not read.
 
-    Args:
-        seen: the lines of the answers read so far, by (run, topic); share one between the files
-            of a job, so that an answer in two files is noticed.
-
     Errors reported: no topic or sentences, a field of the wrong type, a second answer of a run to
     a topic; such a record is not yielded. Kept and listed: a run named after its file
     (`run_id_from_file`), `empty_sentence`, `empty_answer`, each `heading` and its sign,
     a declared length that differs from the counted one (`response_length`), and violations of the
     track's limits. Citations: see `read_citations`.
+
+    Args:
+        path: the file of the run.
+        problems: collects the faults of the file, by line.
+        seen: the lines of the answers read so far, by (run, topic); share one between the files
+            of a job, so that an answer in two files is noticed.
+
+    Returns:
+        An iterator over the answers.
+
+    Raises: InputError if the file cannot be read.
     """
     for _, answer in answers_with_lines(read_lines(path, problems), seen=seen):
         yield answer
@@ -321,10 +328,19 @@ def answers_with_lines(
 
 
 def read_documents(path: Path, problems: Problems) -> dict[str, Passage]:
-    """Read the passages in the `documents` of auto-judge reports, by id; {} for other runs.
+    """Read the passages in the `documents` of auto-judge reports.
 
     Errors reported: a document without a text field, one id with two texts in the file (reports
     of two systems may cut the same document differently: read each run by itself).
+
+    Args:
+        path: the file of a run.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The passages by id; {} for runs in other layouts.
+
+    Raises: InputError if the file cannot be read.
     """
     passages: dict[str, Passage] = {}
     for line in read_lines(path, problems):
@@ -345,7 +361,14 @@ def own_documents(line: Line) -> dict[str, Passage]:
 
 
 def count_words(text: str) -> int:
-    """Count words as the TREC RAG track does: between white space, after NFKC."""
+    """Count words as the TREC RAG track does: between white space, after NFKC.
+
+    Args:
+        text: the text, such as an answer.
+
+    Returns:
+        The number of words, from 0.
+    """
     if not text.isascii():  # NFKC does not change ASCII
         text = unicodedata.normalize("NFKC", text)
     return len(text.split())

@@ -19,9 +19,13 @@ from .topics import PASSAGE_ID_FIELDS, TEXT_FIELDS, add_passage, read_passage
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """The content of a candidate file: always rankings, and more if its layout has it.
+    """The content of a candidate file: rankings and, if its layout has them, texts and grades.
 
-    `qrels`: grades by topic and passage, only for candidates with a grade.
+    Attributes:
+        rankings: the ranking of each topic.
+        passages: the texts of the candidates, by id; {} if the file has none.
+        topics: the topics by id; {} if the file has none.
+        qrels: grades by topic and passage, only for candidates with a grade.
     """
 
     rankings: dict[str, Ranking]
@@ -38,6 +42,15 @@ def read_candidates(path: Path, problems: Problems) -> CandidatePool:
 
     Errors reported: no topic id, no candidates, a topic twice, a passage id with two texts. A
     candidate that is listed twice for a topic, or has no id, is skipped.
+
+    Args:
+        path: the file with the candidates.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The rankings of the file, with the texts and grades that it holds.
+
+    Raises: InputError if the file cannot be read.
     """
     if not is_json(path):
         pool = CandidatePool(read_trec_run(path, problems))
@@ -154,7 +167,13 @@ TopicDocuments = dict[str, dict[str, Passage]]  # topic -> document id -> docume
 
 
 class Summary(Row):
-    """The documents of a topic and their summary, which becomes its reference report."""
+    """The documents of a topic and their summary, which becomes its reference report.
+
+    Attributes:
+        id: the topic.
+        documents: the texts of the documents, in order.
+        summary: the text of the summary.
+    """
 
     id: str
     documents: tuple[str, ...]
@@ -168,9 +187,17 @@ def read_topic_documents(path: Path, problems: Problems) -> TopicDocuments:
     passage files), and castorini requests with the texts of their candidates, which keep their
     order. A candidate without text is skipped; so is a document with an empty text.
 
-    Raises: InputError for an empty file, or one of an unknown kind.
     Errors reported: no topic, no id, no text field, an id with two texts in a topic, a file
     without documents. A document that occurs twice in a topic is mentioned.
+
+    Args:
+        path: the file with the documents.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The documents of each topic, by their ids.
+
+    Raises: InputError for a file that cannot be read, is empty or is of an unknown kind.
     """
     is_pool = file_kind(path) == "candidates"
     by_topic = _of_pool(path, problems) if is_pool else _of_lines(path, problems)
@@ -187,6 +214,15 @@ def read_reports(path: Path, problems: Problems) -> dict[str, str]:
 
     Errors reported: no topic or text, an empty text, a topic with two texts, a file without
     reports. The same text again is mentioned.
+
+    Args:
+        path: the file with the reports.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The text of the report of each topic.
+
+    Raises: InputError if the file cannot be read.
     """
     reports: dict[str, str] = {}
     for line in read_lines(path, problems):
@@ -215,6 +251,15 @@ def read_summaries(path: Path, problems: Problems) -> list[Summary]:
 
     Errors reported: an id with white space, `:` or `#`, the id `all`, an id twice; no document
     with text; an empty summary; a file without summaries.
+
+    Args:
+        path: the file with the summaries.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The summaries, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     summaries: dict[str, Summary] = {}
     for line in read_lines(path, problems):

@@ -52,14 +52,18 @@ class Evidence(BaseModel):
         return self
 
     def as_row(self) -> dict[str, Any]:
-        """Ready for JSON: the place if it is known, otherwise `is_quoted`."""
+        """Return the quote, ready for JSON: with its place if known, otherwise with `is_quoted`."""
         row: dict[str, Any] = {"of": self.of, "quote": self.quote}
         if self.start is None:
             return {**row, "is_quoted": self.is_quoted}
         return {**row, "start": self.start, "end": self.end, "sha256": self.sha256}
 
     def stands_in(self, text: str) -> bool:
-        """Whether this is the quoted text, with the words at their place."""
+        """Return whether this is the quoted text, with the words at their place.
+
+        Args:
+            text: the whole text in which the words should be.
+        """
         is_it = self.start is not None and self.sha256 == text_hash(text)
         return is_it and _writable(text[self.start : self.end]) == self.quote
 
@@ -101,7 +105,7 @@ def read_evidence(
 
 
 def is_evidence(written: Any) -> bool:
-    """Whether a field is meant as evidence: a list of objects with quotes."""
+    """Return whether a field is meant as evidence: a list of objects with quotes."""
     return isinstance(written, list) and all(
         isinstance(part, dict) and "of" in part and "quote" in part for part in written
     )
@@ -170,7 +174,17 @@ def read_failure(value: object) -> Reason | None:
 
 # Named tuples instead of pydantic: one of each is created for every call of a large run.
 class Provenance(NamedTuple):
-    """The source of one reply. Tokens are 0 if the endpoint reports none."""
+    """The source of one reply.
+
+    Attributes:
+        model: the model that answered, as the endpoint names it; "" if unknown.
+        finish_reason: why the model stopped, as the endpoint names it; "" if unknown.
+        prompt_tokens: tokens of the prompt; 0 if the endpoint reports none.
+        cached_tokens: tokens of the prompt that the endpoint had in its cache.
+        completion_tokens: tokens of the reply; 0 if the endpoint reports none.
+        attempts: requests sent for this reply; 0 if it came from the cache of replies.
+        cache_hit: whether the reply came from the cache of replies.
+    """
 
     model: str = ""  # the model that answered, as the endpoint names it
     finish_reason: str = ""
@@ -182,10 +196,14 @@ class Provenance(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A successful judgement: the judge's output fields by name, ready for JSON.
+    """A successful judgement.
 
-    `steps`: an agent's steps, in the form of trace.jsonl. `failed`: keys in the reply cache, in
-    hex, of questions without a valid reply, for example of one jury member.
+    Attributes:
+        values: the judge's output fields by name, ready for JSON.
+        provenance: the source of each reply behind the judgement.
+        steps: the steps of an agent, in the form of trace.jsonl; () for other judges.
+        failed: keys in the reply cache, in hex, of questions without a valid reply, for example of
+            one jury member.
     """
 
     values: dict[str, Any]
@@ -195,7 +213,16 @@ class Judged(NamedTuple):
 
 
 class Unjudged(NamedTuple):
-    """A failed judgement; it never counts as any label. For the fields see Judged."""
+    """A failed judgement; it never counts as any label.
+
+    Attributes:
+        reason: why the judgement failed.
+        detail: the failure in words.
+        raw: the reply that could not be used; "" if there was none.
+        provenance: the source of each reply behind the judgement.
+        steps: the steps of an agent, in the form of trace.jsonl; () for other judges.
+        failed: keys in the reply cache, in hex, of questions without a valid reply.
+    """
 
     reason: Reason
     detail: str

@@ -38,10 +38,24 @@ class PointEntailment(Label):
 
 
 class Entailment(LabelScores):
-    """Whether an answer entails a key point; `label` None: not judged.
+    """The label of a key point in one answer.
 
-    `evidence`: the judge's quotes from the answer. `is_quoted`: whether all of them are there; None
-    without quotes, or if nothing was checked.
+    Attributes:
+        run_id: the run that answered.
+        topic_id: the topic.
+        key_point_id: the key point.
+        label: yes: the answer states the key point; no: it contradicts it; neutral: neither; None:
+            not judged.
+        evidence: the judge's quotes from the answer; () if it gave none.
+        rationale: the judge's reason; None if it gave none.
+        score: closeness to the best label, in [0, 1]; None if the judge gave none.
+        probabilities, outside_probability: the probability of each label, and the probability
+            outside the labels before they were scaled; None if the judge gave none.
+        votes, method: the label of each member of a jury, and how the label was found; None for
+            other judges.
+        confidence, superseded: the confidence and the replaced label of a cascade's first stage;
+            None for other judges.
+        parts: the labels of the numbered parts from which code derives the label; None for others.
     """
 
     run_id: str
@@ -51,14 +65,22 @@ class Entailment(LabelScores):
 
     @property
     def is_quoted(self) -> bool | None:
-        """See the class."""
+        """Return whether all quotes are in the answer.
+
+        None: the judge gave no quotes, or nothing was checked.
+        """
         return all_quoted(self.evidence)
 
 
 class Claim(Explained):
-    """A claim; `label` says whether it states at least one key point, None: not judged.
+    """A claim of an answer, with its labels.
 
-    `in_documents`: whether the documents support it, None: not requested or not judged.
+    Attributes:
+        text: the claim.
+        label: whether the claim states at least one key point: yes or no; None: not judged.
+        in_documents: whether the documents support the claim; None: not requested or not judged.
+        evidence: the judge's quotes; () if it gave none.
+        rationale: the judge's reason; None if it gave none.
     """
 
     text: str
@@ -67,7 +89,13 @@ class Claim(Explained):
 
 
 class ClaimSet(Row):
-    """The claims of an answer, in order; None: the claims are unknown."""
+    """The claims of one answer.
+
+    Attributes:
+        run_id: the run that answered.
+        topic_id: the topic.
+        claims: the claims, in order; None: the claims are unknown.
+    """
 
     run_id: str
     topic_id: str
@@ -82,14 +110,23 @@ def read_key_point_sets(path: Path, problems: Problems) -> dict[str, KeyPointSet
     id from its text (`key_point_ids`).
 
     Errors reported: no topic, no list, a topic twice, an id twice in a topic. An empty key point is
-    skipped; a repeated text is kept and mentioned, as are invalid spans and sources, which are left
+    skipped; a repeated text is kept and mentioned. Invalid spans and sources are mentioned and left
     out.
+
+    Args:
+        path: the file with the key points.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The key points of each topic.
+
+    Raises: InputError if the file cannot be read.
     """
     return key_point_sets(read_lines(path, problems))
 
 
 def key_point_sets(lines: Iterable[Line]) -> dict[str, KeyPointSet]:
-    """The key points in these objects, as in `read_key_point_sets`."""
+    """Read the key points in these objects, as in `read_key_point_sets`."""
     sets: dict[str, KeyPointSet] = {}
     for line in lines:
         topic_id = line.id(*TOPIC_FIELDS)
@@ -109,7 +146,14 @@ def key_point_sets(lines: Iterable[Line]) -> dict[str, KeyPointSet]:
 
 
 def key_point_set_row(points: KeyPointSet) -> dict[str, Any]:
-    """Write a line of `keypoints.jsonl`, with `spans` and `sources` if there are any."""
+    """Write a line of `keypoints.jsonl`, with `spans` and `sources` if there are any.
+
+    Args:
+        points: the key points of one topic.
+
+    Returns:
+        An object ready for JSON.
+    """
     rows = []
     for point in points.key_points:
         row: dict[str, Any] = {"id": point.id, "text": point.text}
@@ -131,13 +175,22 @@ def read_entailments(path: Path, problems: Problems) -> Iterator[Entailment]:
 
     Errors reported: an id or the label missing, a key point twice for an answer with two labels.
     With the same label, it is read once and mentioned.
+
+    Args:
+        path: the file with the entailments.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        An iterator over the entailments, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     for _, entailment in entailments_with_lines(read_lines(path, problems)):
         yield entailment
 
 
 def entailments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Entailment]]:
-    """The entailments in these objects, as in `read_entailments`, each with its object."""
+    """Read the entailments in these objects, as in `read_entailments`, each with its object."""
     seen: dict[tuple[str, str, str], EntailmentLabel | None] = {}
     for line in lines:
         topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
@@ -168,7 +221,14 @@ def entailments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Entail
 
 
 def entailment_row(entailment: Entailment) -> dict[str, Any]:
-    """Write a line of `entailments.jsonl`; a null label means not judged."""
+    """Write a line of `entailments.jsonl`; a null label means not judged.
+
+    Args:
+        entailment: the entailment to write.
+
+    Returns:
+        An object ready for JSON.
+    """
     return {
         "topic_id": entailment.topic_id,
         "run_id": entailment.run_id,
@@ -188,12 +248,21 @@ def read_claims(path: Path, problems: Problems) -> Iterator[ClaimSet]:
     An empty claim is skipped.
 
     Errors reported: no topic or run, `claims` missing or not a list, a topic and run twice.
+
+    Args:
+        path: the file with the claims.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        An iterator over the claims of each answer, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     return claim_sets(read_lines(path, problems))
 
 
 def claim_sets(lines: Iterable[Line]) -> Iterator[ClaimSet]:
-    """The claims in these objects, as in `read_claims`."""
+    """Read the claims in these objects, as in `read_claims`."""
     seen: dict[tuple[str, str], int] = {}
     for line in lines:
         topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
@@ -211,7 +280,16 @@ def claim_sets(lines: Iterable[Line]) -> Iterator[ClaimSet]:
 
 
 def claims_row(claim_set: ClaimSet) -> dict[str, Any]:
-    """Write a line of `claims.jsonl`: null: claims not extracted, label not judged."""
+    """Write a line of `claims.jsonl`.
+
+    Null claims: the claims were not extracted. A null label: the claim was not judged.
+
+    Args:
+        claim_set: the claims of one answer.
+
+    Returns:
+        An object ready for JSON.
+    """
     rows: list[dict[str, Any]] | None = None
     if claim_set.claims is not None:
         rows = [

@@ -242,6 +242,12 @@ def file_kind(path: Path) -> FileKind:
 
     A table with another header has labels or scores if its columns look like them.
 
+    Args:
+        path: the file.
+
+    Returns:
+        The name of the kind, such as answers, nuggets or qrels.
+
     Raises: InputError for an empty file, or one whose first record is of an unknown kind.
     """
     if find_binary_kind(path) is not None or find_encoding(path, _HEAD_BYTES) not in _UTF8:
@@ -403,17 +409,25 @@ MAX_LABELS = 101  # of a scale such as 0 to 100: tables of labels have a cell fo
 
 @dataclass(frozen=True)
 class LabelFile:
-    """The labels of a file by the ids of their item.
+    """The labels of a file, by the ids of their items.
 
-    `scale` runs from worst to best. `cells` have as keys the values of `key_names`, in that
-    order. `n_unlabelled` cells have no label in the file: not judged, or annotators
-    without a majority. `annotations` holds each annotator's label if the file names annotators;
-    the cell then has the label of more than half of its annotators. `scores` and
-    `probabilities` exist for cells where a judge gave them; `rationales` and `lines`
-    (the first in the file) are for messages and for people. `votes` exist for cells that a jury
-    labelled: the label of each member, None for no label; `adjudicated` are the cells that its
-    adjudicator decided. `conditions` counts human labels by the condition under which they were
-    given; "": unknown, beside known ones.
+    A cell is the ids of one item, the values of `key_names` in that order. If the file names
+    annotators, a cell has the label of more than half of its annotators.
+
+    Attributes:
+        kind: the kind of judgements, such as nuggets or support; "other" for an unknown kind.
+        scale: the labels, worst to best.
+        cells: the label of each labelled cell.
+        key_names: the names of the ids.
+        n_unlabelled: the number of cells without a label: not judged, or without a majority.
+        annotations: the label of each annotator of a cell; {} if the file names none.
+        scores: the judge's score of a label, in [0, 1], if it gave one.
+        probabilities: the probability of each label, in [0, 1], if the judge gave them.
+        lines: the first line of each cell in the file, for messages.
+        rationales: the reasons for labels, for people.
+        votes: the label of each member of a jury; None is a member without a label.
+        adjudicated: the cells that the adjudicator of a jury decided.
+        conditions: the number of human labels given under each condition; "" is an unknown one.
     """
 
     kind: str

@@ -72,10 +72,7 @@ def sides(
 
 
 def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
-    """Turn the ordered labels of a file into negative and positive.
-
-    Raises: InputError, see `sides`.
-    """
+    """Make the ordered labels of a file negative or positive. Raises: InputError, see `sides`."""
     side = sides(labels.cells.values(), labels.scale, cut, labels.kind, path)
     cells = {cell: side[label] for cell, label in labels.cells.items()}
     return replace(labels, scale=BINARY, cells=cells, probabilities={})
@@ -96,7 +93,7 @@ def labels_of_rows(
     *,
     is_human: bool = False,
 ) -> LabelFile:
-    """The labels of rows with ids (`key_fields`), `label` and, optionally, `annotator`.
+    """Read the labels of rows with ids (`key_fields`), `label` and, optionally, `annotator`.
 
     The ids that occur in any row make the key, and every row must have them. Labels are
     compared in lower case; labels of a kind with spellings by their meaning, if the file has no
@@ -187,7 +184,7 @@ class _MissingWords:
         self._n: Counter[str] = Counter()
 
     def holds(self, written: object) -> bool:
-        """Whether this is such a word, and not a label."""
+        """Return whether this is such a word, and not a label."""
         if not is_missing(written, self._missing):
             return False
         word = "" if written is None else str(written).strip().lower()
@@ -335,7 +332,7 @@ def _majority(
 
 
 def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, str]:
-    """Judged run -> true run, if one is the other behind a team prefix and no other fits."""
+    """Map judged runs to true runs: one is the other behind a team prefix, and no other fits."""
     aliases: dict[str, str] = {}
     missing = sorted(set(truth) - set(judged))
     for name in sorted(set(judged) - set(truth)):
@@ -517,29 +514,34 @@ def read_labels(
     """Read the labels of any file with labels, recognised by content.
 
     Accepts nugget assignments, support files, relevance judgements, qrels, ratings of
-    sub-questions, entailments of key points, judgements of other declared kinds,
-    and label files: tables of any layout with ids (`key_fields`), labels, and optionally annotators
-    and `rationale`, see `label_lines`. Sentence ids are 0-based positions as text. Support labels
-    become full, partial, none in any spelling; a sentence without citations is not an
-    item, because it needs no judgement. The question id of a rating is its column as text, and -1
-    and -2 are not labels.
-    Two citations of one sentence to one passage ask the same question: with one label they
-    are one cell, and mentioned; with two labels they are an error.
+    sub-questions, entailments of key points, judgements of other declared kinds, and label files:
+    tables of any layout with ids (`key_fields`), labels, and optionally annotators and `rationale`,
+    see `label_lines`. Sentence ids are 0-based positions as text. Support labels become full,
+    partial, none in any spelling; a sentence without citations needs no judgement, so it is not an
+    item. The question id of a rating is its column as text; -1 and -2 are not labels. Two citations
+    of one sentence to one passage ask the same question: with one label they are one cell, and
+    mentioned; with two labels they are an error.
+
+    Errors reported: an id or label missing, a cell with two labels, an annotator twice in a cell.
 
     Args:
+        path: the file with the labels.
+        problems: collects the faults of the file, by line.
         where: use only rows whose top-level fields have one of these values.
         scale: the labels of a label file, worst to best, if known; the scale of relevance grades
             includes at least these.
-        cut: a label; it and better ones become "positive", worse ones "negative". With several
-            annotators, each label is cut before the majority is taken.
+        cut: the lowest label that becomes "positive"; each annotator's label is cut on its own.
         votes: the field with the labels of a jury's members, by their names.
-        how: the columns, labels and missing values of a table. key: see `label_lines`.
+        how: the columns, labels and missing values of a table.
+        key: see `label_lines`.
         is_human: a label that is not on the scale of its kind is an error. Labels of a judge that
             are not on it are not judged; `cut` and `how` may name another scale.
 
-    Raises: InputError if the file has no labels, or `where` or `cut` cannot be applied, or
-        nothing is left.
-    Errors reported: an id or label missing, a cell with two labels, an annotator twice in a cell.
+    Returns:
+        The labels of the file, by the ids of their items.
+
+    Raises: InputError for a file without labels, an unusable `where` or `cut`, or if nothing is
+    left.
     """
     where = where or {}
     kind = "labels" if is_table(path, how) else file_kind(path)

@@ -20,15 +20,26 @@ QUERY_FIELDS = ("query", "title_query", "narrative", "title")
 
 
 def read_nugget_banks(path: Path, problems: Problems) -> dict[str, NuggetBank]:
-    """Read banks by topic: nuggetizer's create layout, its envelope, auto-judge NuggetBank v3.
+    """Read nugget banks by topic, in the layouts of nuggetizer and auto-judge.
 
-    Of a v3 bank the claims are read; its questions are another kind of nugget and are skipped
+    Accepts nuggetizer's create layout, its envelope, and auto-judge NuggetBank v3.
+
+    Only the claims of a v3 bank are read; its questions are another kind of nugget and are skipped
     and counted. A nugget keeps its own `id`, or gets an id from its text (`nugget_ids`).
     The sub-narrative of a nugget (`mapped_sub_narrative`, TREC RAG 2025) is kept with it.
     An importance other than vital or okay becomes None, listed as `importance`.
 
     Errors reported: no topic, no nuggets field, a topic twice, an id twice in a bank. An empty
     nugget is skipped; a repeated text is kept and mentioned.
+
+    Args:
+        path: the file with the banks.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The bank of each topic, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     banks: dict[str, NuggetBank] = {}
     for line in read_lines(path, problems):
@@ -85,7 +96,14 @@ def read_nuggets(items: list[Line]) -> list[tuple[Nugget, Line]]:
 
 
 def nugget_row(nugget: Nugget) -> dict[str, Any]:
-    """Write a nugget in nuggetizer's layout, with our `id`, sources and sub-narrative."""
+    """Write a nugget in nuggetizer's layout, with our `id`, sources and sub-narrative.
+
+    Args:
+        nugget: the nugget to write.
+
+    Returns:
+        An object ready for JSON; sources and sub-narrative are there only if the nugget has them.
+    """
     importance = nugget.importance.value if nugget.importance else None
     row = {"id": nugget.id, "text": nugget.text, "importance": importance}
     if nugget.sub_narrative:
@@ -95,7 +113,14 @@ def nugget_row(nugget: Nugget) -> dict[str, Any]:
 
 
 def bank_row(bank: NuggetBank) -> dict[str, Any]:
-    """Write a bank in nuggetizer's create layout, each nugget with our `id`."""
+    """Write a bank in nuggetizer's create layout, each nugget with our `id`.
+
+    Args:
+        bank: the bank to write.
+
+    Returns:
+        An object ready for JSON: a line of a file with banks.
+    """
     nuggets = [nugget_row(nugget) for nugget in bank.nuggets]
     return {"query": bank.query, "qid": bank.topic_id, "nuggets": nuggets}
 
@@ -183,14 +208,37 @@ class NuggetSupport(Label):
 
 
 class AssignedNugget(LabelScores):
-    """A nugget with its label in one answer; `label` None: not judged."""
+    """A nugget with its label in one answer.
+
+    Attributes:
+        nugget: the nugget.
+        label: how much of the nugget the answer states; None: not judged.
+        score: closeness to the best label, in [0, 1]; None if the judge gave none.
+        probabilities, outside_probability: the probability of each label, and the probability
+            outside the labels before they were scaled; None if the judge gave none.
+        evidence, rationale: the judge's quotes and reason; () and None if it gave none.
+        votes, method: the label of each member of a jury, and how the label was found; None for
+            other judges.
+        confidence, superseded: the confidence and the replaced label of a cascade's first stage;
+            None for other judges.
+        parts: the labels of the numbered parts from which code derives the label; None for others.
+    """
 
     nugget: Nugget
     label: AssignmentLabel | None
 
 
 class Assignment(Row):
-    """The nuggets of a topic, each labelled for one answer; `response_length` in words."""
+    """The nuggets of a topic, each labelled for one answer.
+
+    Attributes:
+        run_id: the run that answered.
+        topic_id: the topic.
+        query: the text of the topic; "" if the source has none.
+        answer_text: the answer; "" if the source has none.
+        response_length: the number of words of the answer; None if unknown.
+        nuggets: the nuggets with their labels, in the order of their source.
+    """
 
     run_id: str
     topic_id: str
@@ -205,15 +253,22 @@ def read_assignments(
 ) -> Iterator[Assignment]:
     """Read nuggetizer's assign layout (or its envelope) lazily, in file order.
 
-    A label other than these three, such as `failed` or free text, becomes None (not
-    judged, never not_support) and is listed as `label`; null, our own mark for not judged,
-    becomes None too. The length is counted again if the answer's text is there.
-
-    Args:
-        where: read only rows whose top-level fields have one of these values.
+    A label other than support, partial_support or not_support, such as `failed` or free text,
+    becomes None (not judged, never not_support) and is listed as `label`; null, our own mark for
+    not judged, becomes None too. The length is counted again if the answer's text is there.
 
     Errors reported: no topic or nuggets, a field of the wrong type, a second record of a run and
     topic, a retrieval assignment (it judges a passage, not an answer).
+
+    Args:
+        path: the file with the assignments.
+        problems: collects the faults of the file, by line.
+        where: read only rows whose top-level fields have one of these values; None: all rows.
+
+    Returns:
+        An iterator over the assignments.
+
+    Raises: InputError if the file cannot be read.
     """
     for _, assignment in assignments_with_lines(read_lines(path, problems, where)):
         yield assignment
@@ -262,7 +317,14 @@ def assignments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Assign
 
 
 def assignment_row(assignment: Assignment) -> dict[str, Any]:
-    """Write an assignment in nuggetizer's layout, each nugget with our `id`; null: not judged."""
+    """Write an assignment in nuggetizer's layout, each nugget with our `id`; null: not judged.
+
+    Args:
+        assignment: the assignment to write.
+
+    Returns:
+        An object ready for JSON: a line of a file with assignments.
+    """
     return {
         "query": assignment.query,
         "qid": assignment.topic_id,

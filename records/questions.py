@@ -29,6 +29,15 @@ def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]
 
     Errors reported: no topic id, no question in a topic, a column twice, a topic with two lists, a
     file without topics. A repeated text is kept and mentioned.
+
+    Args:
+        path: the file with the sub-questions.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The sub-questions of each topic.
+
+    Raises: InputError if the file cannot be read.
     """
     sets = question_sets(read_lines(path, problems))
     if not sets:
@@ -37,7 +46,7 @@ def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]
 
 
 def question_sets(lines: Iterable[Line]) -> dict[str, QuestionSet]:
-    """The sub-questions in these objects, as in `read_question_sets`."""
+    """Read the sub-questions in these objects, as in `read_question_sets`."""
     sets: dict[str, QuestionSet] = {}
     for line in lines:
         topic_id, texts = line.id(*TOPIC_FIELDS), _by_column(line)
@@ -64,7 +73,14 @@ def question_sets(lines: Iterable[Line]) -> dict[str, QuestionSet]:
 
 
 def question_set_row(questions: QuestionSet) -> dict[str, Any]:
-    """Write a line of CRUX's layout: a text for each column, empty without a question."""
+    """Write a line of CRUX's layout: a text for each column, empty without a question.
+
+    Args:
+        questions: the sub-questions of one topic.
+
+    Returns:
+        An object ready for JSON.
+    """
     texts = [""] * questions.n_columns
     for question in questions.questions:
         texts[question.column] = question.text
@@ -150,22 +166,31 @@ class WithLine(NamedTuple):
 
 
 def reference_id(topic_id: str) -> str:
-    """The id of a topic's reference report in ratings."""
+    """Return the id of a topic's reference report in ratings.
+
+    Args:
+        topic_id: the topic.
+    """
     return f"{topic_id}:report"
 
 
 def answer_id(topic_id: str, run_id: str) -> str:
-    """The id of a run's answer in ratings."""
+    """Return the id of a run's answer in ratings.
+
+    Args:
+        topic_id: the topic.
+        run_id: the run that answered.
+    """
     return f"{topic_id}:report:{run_id}"
 
 
 def is_own(passage_id: str, topic_id: str) -> bool:
-    """Whether an id in CRUX's form, `<topic>:<document>#<passage>`, belongs to a topic."""
+    """Return whether an id in CRUX's form, `<topic>:<document>#<passage>`, belongs to a topic."""
     return passage_id.startswith(f"{topic_id}:")
 
 
 def list_passages(topic_id: str, text_ids: Iterable[str]) -> list[str]:
-    """The rated texts that are not reports."""
+    """List the rated texts that are not reports."""
     report = reference_id(topic_id)
     return [name for name in text_ids if name != report and not name.startswith(f"{report}:")]
 
@@ -180,15 +205,22 @@ def read_ratings(
     `relevances`, column -> rating, where -1 means not labelled. A rating is a whole number from
     0 to 5, -1 (unreadable), or -2 or null (not judged).
 
-    Args:
-        questions: of the topics to read. Each list then has a rating per column: `rating` must
-            have exactly as many; `ratings` and `relevances` may have further columns without a
-            question, which are left out and mentioned once per topic. Rows of other topics are
-            skipped and counted.
-
     Errors reported: no topic or text id, any other rating, too few or too many, one text with two
     different lists. A repeated list is mentioned. Lines of `relevances` for one text complete each
     other, and must not contradict each other.
+
+    Args:
+        path: the file with the ratings.
+        problems: collects the faults of the file, by line.
+        questions: the sub-questions of the topics to read; None: all topics. Each list then has a
+            rating per column: `rating` must have exactly as many; `ratings` and `relevances` may
+            have further columns without a question, which are left out and mentioned once per
+            topic. Rows of other topics are skipped and counted.
+
+    Returns:
+        The ratings of each text of each topic: whole numbers from -2 to 5.
+
+    Raises: InputError if the file cannot be read.
     """
     rated = ratings_with_lines(read_lines(path, problems), questions)
     return {
@@ -200,7 +232,7 @@ def read_ratings(
 def ratings_with_lines(
     lines: Iterable[Line], questions: Mapping[str, QuestionSet] | None = None
 ) -> dict[str, dict[str, WithLine]]:
-    """The ratings in these objects, as in `read_ratings`, each with its line."""
+    """Read the ratings in these objects, as in `read_ratings`, each with its line."""
     rated: dict[str, dict[str, WithLine]] = {}
     unknown: _Rows = {}
     longer: _Rows = {}
@@ -238,7 +270,16 @@ def ratings_with_lines(
 
 
 def rating_row(topic_id: str, passage_id: str, ratings: Sequence[int]) -> dict[str, Any]:
-    """Write a line of `ratings.jsonl`, in CRUX's layout."""
+    """Write a line of `ratings.jsonl`, in CRUX's layout.
+
+    Args:
+        topic_id: the topic.
+        passage_id: the rated text, such as a passage or an `answer_id`.
+        ratings: a rating for each column, from -2 to 5.
+
+    Returns:
+        An object ready for JSON.
+    """
     return {"id": topic_id, "docid": passage_id, "rating": list(ratings)}
 
 
@@ -312,7 +353,7 @@ def _add(
 
 
 def find_topics(passage_id: str, topics: Container[str]) -> Iterator[str]:
-    """The topics to which a passage belongs, by its id: usually one, or none."""
+    """Find the topics to which a passage belongs, by its id: usually one, or none."""
     colon = passage_id.find(":")
     while colon >= 0:
         if passage_id[:colon] in topics:

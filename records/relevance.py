@@ -26,10 +26,19 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
     """Read grades by topic and document, in file order.
 
     A grade, -100 to 100, may be a whole number, a float with the same value (`2.0`), or True or
-    False. The iteration column is ignored, as are confidence and run of six columns, but a
-    confidence that is not a number is an error.
+    False. The iteration column is ignored. In six columns, confidence and run are ignored too, but
+    a confidence that is not a number is an error.
 
     Errors reported: not 4 or 6 columns, other grades, one pair with two grades.
+
+    Args:
+        path: the file of qrels.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The grade of each document of each topic.
+
+    Raises: InputError if the file cannot be read.
     """
     qrels: dict[str, dict[str, int]] = {}
     for number, line in text_lines(path):
@@ -64,6 +73,11 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
 def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: str = "0") -> None:
     """Write qrels sorted by topic and document, like auto-judge tools.
 
+    Args:
+        path: the file to write; an existing file is replaced.
+        qrels: the grade of each document of each topic.
+        iteration: the value of the second column, which most tools ignore.
+
     Raises: ValueError if an id is empty or has white space, which the format cannot hold.
     """
     lines = []
@@ -78,9 +92,10 @@ def write_diversity_qrels(
 ) -> None:
     """Write `topic question passage grade`, the form in which ir-measures reads alpha-nDCG's qrels.
 
-    Sorted by all three ids, digits as numbers.
+    The lines are sorted by all three ids, digits as numbers.
 
     Args:
+        path: the file to write; an existing file is replaced.
         grades: topic -> sub-question -> passage -> 1 if it answers the question, otherwise 0.
 
     Raises: ValueError for an id like `write_qrels`, and for another grade.
@@ -143,6 +158,15 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
     Errors reported: not 6 columns, a rank or score that is not a number, a document twice in
     a topic, more than one tag in the file. A topic whose ranks contradict its scores is kept
     in the order of the scores and mentioned.
+
+    Args:
+        path: the file of the run.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The ranking of each topic, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     entries: dict[str, dict[str, _Entry]] = {}
     first_line: dict[str, int] = {}
@@ -226,9 +250,13 @@ def write_trec_run(to: Path | TextIO, rankings: Iterable[Ranking]) -> None:
     scores gets 1, 1/2, 1/3, ... A topic without passages has no line, unless its ranking failed:
     then it has the line for that, see `read_trec_run`.
 
+    Args:
+        to: the file to write, which is replaced if it exists, or an open text stream.
+        rankings: a ranking for each topic, all of one run.
+
     Raises: ValueError, before anything is written, for an id or tag that is empty or has white
         space, more than one tag, a topic twice, a passage twice in a topic, and scores that rise,
-        are not within +-3e38 or are not one per passage; it names topic and rank.
+        are not within +-3e38 or are not one per passage; the error names topic and rank.
     """
     text = "".join(_run_lines(rankings))
     if isinstance(to, Path):
@@ -262,7 +290,7 @@ def _run_lines(rankings: Iterable[Ranking]) -> Iterator[str]:
 
 
 def _falling(ranking: Ranking, where: str) -> list[str]:
-    """The scores as text, all different as 32-bit floats."""
+    """Write the scores as texts that all differ as 32-bit floats."""
     import numpy as np
 
     n = len(ranking.passage_ids)
@@ -317,7 +345,23 @@ class RelevanceGrade(Label):
 
 
 class RelevanceLabel(LabelScores):
-    """The grade of a passage for a topic; None: not judged."""
+    """The grade of a passage for a topic.
+
+    Attributes:
+        topic_id: the topic.
+        passage_id: the passage.
+        grade: how well the passage answers the question; judges give 0 to 3, files may have -100 to
+            100; None: not judged.
+        score: closeness to the best label, in [0, 1]; None if the judge gave none.
+        probabilities, outside_probability: the probability of each label, and the probability
+            outside the labels before they were scaled; None if the judge gave none.
+        evidence, rationale: the judge's quotes and reason; () and None if it gave none.
+        votes, method: the label of each member of a jury, and how the label was found; None for
+            other judges.
+        confidence, superseded: the confidence and the replaced label of a cascade's first stage;
+            None for other judges.
+        parts: the labels of the numbered parts from which code derives the label; None for others.
+    """
 
     topic_id: str
     passage_id: str
@@ -333,13 +377,22 @@ def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
     and listed as `grade`; null is not judged.
 
     Errors reported: no topic or passage id, one pair with two grades.
+
+    Args:
+        path: the file with the grades.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        An iterator over the grades, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     for _, label in relevance_with_lines(read_lines(path, problems)):
         yield label
 
 
 def relevance_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, RelevanceLabel]]:
-    """The labels in these objects, as in `read_relevance`, each with its object."""
+    """Read the labels in these objects, as in `read_relevance`, each with its object."""
     seen: dict[tuple[str, str], int | None] = {}
     for line in lines:
         topic_id, passage_id = line.id(*TOPIC_FIELDS), line.id(*PASSAGE_FIELDS)
@@ -359,7 +412,14 @@ def relevance_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Relevanc
 
 
 def relevance_row(label: RelevanceLabel) -> dict[str, Any]:
-    """Write a line of `relevance.jsonl`."""
+    """Write a line of `relevance.jsonl`.
+
+    Args:
+        label: the grade to write.
+
+    Returns:
+        An object ready for JSON.
+    """
     ids = {"topic_id": label.topic_id, "passage_id": label.passage_id}
     return {**ids, "grade": label.grade, **label.as_fields()}
 

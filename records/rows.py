@@ -20,16 +20,18 @@ class Row(BaseModel):
 
 
 class Explained(Row):
-    """A judge's explanation of a label, if it gave one.
+    """A judge's explanation of a label.
 
-    `evidence`: its quotes; `rationale`: its reason.
+    Attributes:
+        evidence: the judge's quotes; () if it gave none.
+        rationale: the judge's reason; None if it gave none.
     """
 
     evidence: tuple[Evidence, ...] = ()
     rationale: str | None = None
 
     def get_explanation(self) -> dict[str, Any]:
-        """The explanation, ready for JSON; empty if the judge gave only a label."""
+        """Return the explanation, ready for JSON; {} if the judge gave only a label."""
         fields: dict[str, Any] = {}
         if self.evidence:
             fields["evidence"] = [each.as_row() for each in self.evidence]
@@ -39,15 +41,19 @@ class Explained(Row):
 
 
 class LabelScores(Explained):
-    """A judge's scores and explanation of a label, if it gave them.
+    """A judge's scores and explanation of a label. Every field is optional.
 
-    `score` in [0, 1]: closeness to the best label; `probabilities`: of each label;
-    `outside_probability`: the probability outside the labels, before the others were scaled to sum
-    to 1; `votes`: of a jury, the label of each member, None for no label; `method`: the source of a
-    label of a jury or cascade, if it is the adjudicator or a later stage; `confidence`: of a
-    cascade, the confidence of its first stage; `superseded`: the first stage's label, if a later
-    stage replaced it; `parts`: of a label that code derives from parts, their labels by number,
-    None: not judged.
+    Attributes:
+        score: closeness to the best label, in [0, 1].
+        probabilities: the probability of each label, in [0, 1].
+        outside_probability: the probability outside the labels, before those of the labels were
+            scaled to sum to 1.
+        votes: the label of each member of a jury; None is a member without a label.
+        method: how the label was found, if the judge has several ways: for example by the
+            adjudicator of a jury or by a later stage of a cascade.
+        confidence: the confidence of the first stage of a cascade.
+        superseded: the label of the first stage, if a later stage replaced it.
+        parts: the labels of the numbered parts from which code derives the label; None: not judged.
     """
 
     score: float | None = None
@@ -60,15 +66,15 @@ class LabelScores(Explained):
     parts: dict[str, str | None] | None = None
 
     def get_confidence(self) -> dict[str, Any]:
-        """The judge's confidence, ready for JSON; empty if it gave none."""
+        """Return the judge's confidence, ready for JSON; {} if it gave none."""
         return self._fields("score", "probabilities", "votes", "method")
 
     def get_staged(self) -> dict[str, Any]:
-        """The fields of a cascade's first stage, ready for JSON; empty for other judges."""
+        """Return the fields of a cascade's first stage, ready for JSON; {} for other judges."""
         return self._fields("confidence", "superseded")
 
     def as_fields(self) -> dict[str, Any]:
-        """All values beside a label, ready for JSON; empty if the judge gave only a label."""
+        """Return all values beside the label, ready for JSON; {} if the judge gave only a label."""
         sure = self.get_confidence() | self._fields("outside_probability")
         return sure | self.get_staged() | self._fields("parts") | self.get_explanation()
 
@@ -78,10 +84,15 @@ class LabelScores(Explained):
 
 
 class Topic(Row):
-    """An information need. `text`: the query or narrative; `background`: who asks and why.
+    """An information need.
 
-    `domain` (its subject) and `category` (its kind of question) group topics.
-    `sub_narratives`: the parts that a long narrative asks for, if they were listed.
+    Attributes:
+        id: the id of the topic.
+        text: the query or narrative.
+        background: who asks, and why; "" if unknown.
+        domain: the subject, by which measures can be averaged; "" if unknown.
+        category: the kind of question, by which measures can be averaged; "" if unknown.
+        sub_narratives: the parts that a long narrative asks for; () if they are not listed.
     """
 
     id: str
@@ -93,12 +104,18 @@ class Topic(Row):
 
     @property
     def question(self) -> str:
-        """The question for a judge: the text and, if there is any, the background."""
+        """Return the question for a judge: the text, and the background if there is one."""
         return f"{self.text}\n{self.background}" if self.background else self.text
 
 
 class Passage(Row):
-    """A retrieved segment of a document."""
+    """A retrieved segment of a document.
+
+    Attributes:
+        id: the id of the passage.
+        text: the text that a judge reads.
+        title: the title of the document; "" if it has none.
+    """
 
     id: str
     text: str
@@ -106,16 +123,27 @@ class Passage(Row):
 
 
 class Citation(Row):
-    """A sentence's pointer to a passage; `weight`: the run's confidence, if any."""
+    """A citation: the passage to which a sentence points.
+
+    Attributes:
+        passage_id: the id of the cited passage.
+        weight: the run's confidence in the citation; None if the run gives none.
+    """
 
     passage_id: str
     weight: float | None = None
 
 
 class Sentence(Row):
-    """One unit of an answer. `id` is its 0-based position, as in all support files.
+    """One unit of an answer: a sentence or a heading.
 
     A heading makes no claim: it is neither judged for support nor counted as uncited.
+
+    Attributes:
+        id: the 0-based position in the answer, as in all support files.
+        text: the text without citations; "" keeps the position of an empty sentence.
+        citations: the passages that the sentence cites, in the order of the run.
+        is_heading: whether the sentence is a heading.
     """
 
     id: int
@@ -125,16 +153,21 @@ class Sentence(Row):
 
     @property
     def makes_claim(self) -> bool:
-        """Whether it makes a claim that needs support: it has text and is not a heading."""
+        """Return whether the sentence needs support: it has text and is not a heading."""
         return not self.is_heading and bool(self.text.strip())
 
 
 class Answer(Row):
-    """One run's answer to one topic; `references` are all passages that it names, in order.
+    """One run's answer to one topic.
 
-    `not_given`: citations of items that its system never received, such as `[7]` with two contexts:
-    no passage has such a name, so they support nothing. `failed`: why there is no answer, if the
-    system is not the cause.
+    Attributes:
+        run_id: the run that answered.
+        topic_id: the topic that it answered.
+        sentences: the sentences and headings, in order; () for an empty answer.
+        references: all passages that the answer names, in order.
+        not_given: citations of items that the system never received, such as `[7]` with two
+            contexts. They name no passage, so they support nothing.
+        failed: why there is no answer, if the system is not the cause; otherwise None.
     """
 
     run_id: str
@@ -146,14 +179,19 @@ class Answer(Row):
 
     @property
     def text(self) -> str:
-        """The sentences joined by single spaces, without citations."""
+        """Return the sentences joined by single spaces, without citations."""
         return " ".join(s.text for s in self.sentences if s.text)
 
 
 class Ranking(Row):
-    """Passages of one topic, best first: a topic of a retrieval run or of a candidate list.
+    """The passages of one topic, best first, in a retrieval run or a candidate list.
 
-    `failed`: why there are no passages, if the system is not the cause.
+    Attributes:
+        run_id: the run that ranked the passages.
+        topic_id: the topic for which they are ranked.
+        passage_ids: the ids of the passages, best first.
+        scores: a score for each passage, in the same order; () if the source gives none.
+        failed: why there are no passages, if the system is not the cause; otherwise None.
     """
 
     run_id: str
@@ -204,9 +242,10 @@ class NuggetSource(Row):
     """Words of a passage that state a nugget, and the search that found them.
 
     Attributes:
-        docid: of the passage. start, end: code points of its text, `text[start:end]`.
-        query: the search query; "": unknown.
-        round: of the searches, from 1; 0: the nugget existed before them.
+        docid: the id of the passage.
+        start, end: the place of the words, in code points: `text[start:end]`.
+        query: the search query; "" if unknown.
+        round: the number of the search, from 1; 0 if the nugget existed before the searches.
     """
 
     docid: str
@@ -217,10 +256,14 @@ class NuggetSource(Row):
 
 
 class Nugget(Row):
-    """An atomic fact of a good answer. `importance` None: the source gave no usable value.
+    """An atomic fact of a good answer.
 
-    `sources`: its passages, as ids or with the words that state it. `sub_narrative`: the part of
-    the topic's narrative that it belongs to, if the source names it.
+    Attributes:
+        id: the id of the nugget, for example from `nugget_ids`.
+        text: the fact.
+        importance: vital or okay; None if the source gave neither.
+        sources: the passages that state the fact: their ids, or the words in them.
+        sub_narrative: the part of the topic's narrative to which the fact belongs; "" if unknown.
     """
 
     id: str
@@ -231,7 +274,13 @@ class Nugget(Row):
 
 
 class NuggetBank(Row):
-    """The nuggets of one topic, in the order of their importance."""
+    """The nuggets of one topic.
+
+    Attributes:
+        topic_id: the topic.
+        query: the text of the topic; "" if the source has none.
+        nuggets: the nuggets, in the order of their source.
+    """
 
     topic_id: str
     query: str
@@ -239,19 +288,30 @@ class NuggetBank(Row):
 
 
 class SubQuestion(Row):
-    """A question that a report answers. `id`: its 0-based column in lists of ratings, as text."""
+    """A question that a report should answer.
+
+    Attributes:
+        id: the 0-based column of the question in lists of ratings, as text.
+        text: the question.
+    """
 
     id: str
     text: str
 
     @property
     def column(self) -> int:
-        """Its index in a list of ratings."""
+        """Return the index of the question in a list of ratings."""
         return int(self.id)
 
 
 class QuestionSet(Row):
-    """The sub-questions of one topic; lists of ratings have `n_columns` entries, some unused."""
+    """The sub-questions of one topic.
+
+    Attributes:
+        topic_id: the topic.
+        questions: the questions, by column.
+        n_columns: the length of a list of ratings, at least 1; some columns may have no question.
+    """
 
     topic_id: str
     questions: tuple[SubQuestion, ...]
@@ -261,7 +321,11 @@ class QuestionSet(Row):
 class KeyPoint(Row):
     """A point that an answer should take from the documents (arXiv:2410.23000).
 
-    `spans` are verbatim parts of the documents that state it, `sources` their passage ids.
+    Attributes:
+        id: the id of the key point, for example from `key_point_ids`.
+        text: the point.
+        spans: verbatim parts of the documents that state the point; () if unknown.
+        sources: the ids of the documents that state the point; () if unknown.
     """
 
     id: str
@@ -271,7 +335,13 @@ class KeyPoint(Row):
 
 
 class KeyPointSet(Row):
-    """The key points of one topic, whose question is `query`."""
+    """The key points of one topic.
+
+    Attributes:
+        topic_id: the topic.
+        query: the question of the topic; "" if the source has none.
+        key_points: the key points, in the order of their source.
+    """
 
     topic_id: str
     query: str
@@ -279,12 +349,21 @@ class KeyPointSet(Row):
 
 
 class ScoreRow(Row):
-    """One value of one measure. `topic_id` "all": the mean of a run.
+    """One value of one measure, for a topic or as the mean of a run.
 
-    `n` judgements are behind the value, `n_unjudged` are missing; if they count as worst and as
-    best, the value is `low` and `high`. `value` None: nothing was judged, or 0/0.
-    On mean rows only: `n_topics`, the number of topics in the mean; `n_answered` of `n_asked`,
-    the number of answered topics among those on which the measure is defined.
+    The last three attributes belong to mean rows; they are None in other rows.
+
+    Attributes:
+        run_id: the run.
+        topic_id: the topic; "all" is the mean of a run.
+        measure: the name of the measure.
+        value: the value; None if nothing was judged, or for 0/0.
+        n: the number of judgements behind the value; None if unknown.
+        n_unjudged: the number of missing judgements; None if unknown.
+        low, high: the value if the missing judgements count as worst, and as best; None if unknown.
+        n_topics: the number of topics in the mean.
+        n_answered: the number of answered topics among `n_asked`.
+        n_asked: the number of topics on which the measure is defined.
     """
 
     run_id: str
@@ -306,12 +385,25 @@ def nugget_ids(texts: Sequence[str]) -> list[str]:
     The id is a hash of the text after NFKC and white-space normalisation, so that two judges
     and a person with the same nugget have the same id. A repeated text gets `-2`, `-3` ... at its
     later positions.
+
+    Args:
+        texts: the texts of the nuggets of one topic.
+
+    Returns:
+        An id for each text, in the order of the texts.
     """
     return hash_ids("n", texts)
 
 
 def key_point_ids(texts: Sequence[str]) -> list[str]:
-    """Make an id for each key point text of one topic, like `nugget_ids`."""
+    """Make an id for each key point text of one topic, like `nugget_ids`.
+
+    Args:
+        texts: the texts of the key points of one topic.
+
+    Returns:
+        An id for each text, in the order of the texts.
+    """
     return hash_ids("k", texts)
 
 

@@ -39,15 +39,23 @@ _BOUNDS = ("low", "high")
 def read_scores(path: Path, problems: Problems, layout: Layout | None = None) -> list[ScoreRow]:
     """Read score rows in file order; topic `all` is the mean of a run.
 
+    A first line without a value is a header and is mentioned. `nan` and `none` read as None.
+    Rows with one column per measure, of other tools, are read under our names; so is any
+    table with a row for each run, or run and topic, and a column for each measure.
+
+    Errors reported: a wrong number of columns, a value that is not a finite number, a cell twice.
+
     Args:
+        path: the file with the scores.
+        problems: collects the faults of the file, by line.
         layout: the order of columns. By default recognised by content: `jsonl`, three columns
             `trec_eval` (the run gets the name of the file), otherwise `ir_measures`. The other
             layouts look alike and must be named.
 
-    A first line without a value is a header and is mentioned. `nan` and `none` read as None.
-    Rows with one column per measure, of other tools, are read under our names; so is any
-    table with a row for each run, or run and topic, and a column for each measure.
-    Errors reported: a wrong number of columns, a value that is not a finite number, a cell twice.
+    Returns:
+        A row for each value, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     is_binary = find_binary_kind(path) is not None
     if layout == "jsonl" or (layout is None and not is_binary and is_json(path)):
@@ -103,6 +111,11 @@ def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> No
     `run topic measure value`, tab-separated. Columns cannot express "no value", and their readers
     average all rows: a row whose value is None is only in `scores.jsonl`.
 
+    Args:
+        jsonl: the file for the objects.
+        ir_measures: the file for the columns.
+        rows: the rows, read once.
+
     Raises: ValueError if a name is empty or has white space, which the columns cannot hold; then
         neither file is written.
     """
@@ -115,7 +128,14 @@ def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> No
 
 
 def score_row(row: ScoreRow) -> dict[str, Any]:
-    """Write a line of `scores.jsonl`."""
+    """Write a line of `scores.jsonl`.
+
+    Args:
+        row: the row to write.
+
+    Returns:
+        An object ready for JSON.
+    """
     fields = row.model_dump()
     return {name: x for name, x in fields.items() if x is not None or name not in _OF_MEANS}
 

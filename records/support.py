@@ -47,7 +47,22 @@ class CitationSupport(Label):
 
 
 class SupportCitation(LabelScores):
-    """A citation with its label; `rank` is its 0-based index, `label` None: not judged."""
+    """A citation of a sentence, with its label.
+
+    Attributes:
+        passage_id: the cited passage.
+        rank: the 0-based index of the citation in its sentence.
+        label: whether the passage supports the sentence: full, partial or none; None: not judged.
+        score: closeness to the best label, in [0, 1]; None if the judge gave none.
+        probabilities, outside_probability: the probability of each label, and the probability
+            outside the labels before they were scaled; None if the judge gave none.
+        evidence, rationale: the judge's quotes and reason; () and None if it gave none.
+        votes, method: the label of each member of a jury, and how the label was found; None for
+            other judges.
+        confidence, superseded: the confidence and the replaced label of a cascade's first stage;
+            None for other judges.
+        parts: the labels of the numbered parts from which code derives the label; None for others.
+    """
 
     passage_id: str
     rank: int
@@ -55,7 +70,13 @@ class SupportCitation(LabelScores):
 
 
 class SupportSentence(Row):
-    """A sentence with its labelled citations, first citation first; `id` is its position."""
+    """A sentence with its labelled citations.
+
+    Attributes:
+        id: the 0-based position of the sentence in the answer.
+        text: the sentence.
+        citations: its citations, first citation first; () for a sentence without citations.
+    """
 
     id: int
     text: str
@@ -63,7 +84,13 @@ class SupportSentence(Row):
 
 
 class SupportLabels(Row):
-    """The support labels of one answer. A sentence without citations has no support."""
+    """The support labels of one answer. A sentence without citations has no support.
+
+    Attributes:
+        run_id: the run that answered.
+        topic_id: the topic.
+        sentences: the sentences of the answer, in order.
+    """
 
     run_id: str
     topic_id: str
@@ -82,11 +109,18 @@ def read_support(
     not judged either and is listed as `label`. Ranks are indexes of the list, except in
     `support.jsonl`, which names them. A sentence with empty text counts as a sentence.
 
-    Args:
-        where: use only rows whose top-level fields have one of these values.
-
     Errors reported: no run, topic or sentences, a field of the wrong type, an answer twice, a
     sentence or rank twice in an answer.
+
+    Args:
+        path: the file with the support labels.
+        problems: collects the faults of the file, by line.
+        where: use only rows whose top-level fields have one of these values; None: all rows.
+
+    Returns:
+        An iterator over the labels of each answer.
+
+    Raises: InputError if the file cannot be read.
     """
     for _, labels in support_with_lines(read_lines(path, problems, where)):
         yield labels

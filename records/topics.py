@@ -23,10 +23,19 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
     `narrative`), auto-judge requests (`request_id`, `title`, `problem_statement`, `background`)
     and CRUX topics (`id`, `request`); recognised by content. If a record has both a title
     and a longer statement, the text is `title: statement`. JSON topics may have a `domain` and
-    a `category`, by which measures can be averaged; one that is not text is listed and ignored.
+    a `category`, by which measures can be averaged; a value that is not text is listed and ignored.
     `sub_narratives` (also `subnarratives`) is a list of texts, or of objects with a `text`.
 
     Errors reported: a line without id or text, one id with two texts, a file without topics.
+
+    Args:
+        path: the file with the topics.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        The topics by id.
+
+    Raises: InputError if the file cannot be read.
     """
     topics: dict[str, Topic] = {}
     for number, topic in _from_json(path, problems) if is_json(path) else _from_tsv(path, problems):
@@ -111,11 +120,18 @@ def read_passages(
 
     The text may also be under `contents` or `segment`; `title` is optional.
 
-    Args:
-        wanted: ids to load; others are skipped, so that a corpus need not fit in memory.
-
     Errors reported: no id, no text field, one id with two texts. A passage with an empty or null
     text is skipped: a judge cannot read it, so its citations count as citations without text.
+
+    Args:
+        path: the file with the passages.
+        problems: collects the faults of the file, by line.
+        wanted: the ids to load, so that a corpus need not fit in memory; None: all.
+
+    Returns:
+        The passages by id, in file order.
+
+    Raises: InputError if the file cannot be read.
     """
     passages: dict[str, Passage] = {}
     for line in read_lines(path, problems):
@@ -128,7 +144,16 @@ def read_passages(
 
 
 def natural_order(passage_id: str) -> tuple[list[tuple[str, int, str]], str]:
-    """A key that sorts ids with digits as numbers: `t:2#9`, `t:2#10`, `t:10#1`."""
+    """Make a sort key that orders digits in ids as numbers.
+
+    `t:2#9` comes before `t:2#10`, and `t:2#10` before `t:10#1`.
+
+    Args:
+        passage_id: the id to sort; any id with digits will do.
+
+    Returns:
+        A key for `sorted`.
+    """
     parts = re.findall(r"([^0-9]*)0*([0-9]*)", passage_id)
     return [(text, len(digits), digits) for text, digits in parts], passage_id
 

@@ -31,8 +31,10 @@ class ItemTrace(NamedTuple):
     """The steps of an agent on one item, in order, starting with the agent itself.
 
     Attributes:
-        ids: identify the item within its stage. agent: the hash of the agent's definition.
-        steps: as in the file, without these fields.
+        stage: the stage of the run in which the agent worked, such as evidence.
+        ids: the ids of the item within its stage.
+        agent: the hash of the agent's definition.
+        steps: the steps as in the file, without stage, item and agent.
     """
 
     stage: str
@@ -42,7 +44,7 @@ class ItemTrace(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The ids in one text, the form for `judge trace`; null is left out.
+        """Return the ids in one text, the form for `judge trace`; null is left out.
 
         >>> ids = {"topic_id": "t1", "run_id": "a", "sentence": 4, "citation": None}
         >>> ItemTrace("evidence", ids, "", ()).name
@@ -53,12 +55,12 @@ class ItemTrace(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """How it ended: the name of its last step."""
+        """Return how the item ended: the name of its last step."""
         return str(self.steps[-1]["name"])
 
     @property
     def reason(self) -> str | None:
-        """Why there is no outcome; None if there is one."""
+        """Return why there is no outcome; None if there is one."""
         return self.steps[-1].get("reason")
 
 
@@ -67,6 +69,15 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
 
     Errors reported: no stage, item, path, kind or name, a field of the wrong type, an invalid path,
     an item that does not start with its agent (path `0`) or does not end, a step twice.
+
+    Args:
+        path: the file of the trace.
+        problems: collects the faults of the file, by line.
+
+    Returns:
+        An iterator over the traces of the items.
+
+    Raises: InputError if the file cannot be read.
     """
     first: Line | None = None
     steps: dict[str, Step] = {}
@@ -97,7 +108,7 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
 
 
 def _is_well_made(line: Line) -> bool:
-    """Whether the optional fields have the right types; otherwise it is reported."""
+    """Return whether the optional fields have the right types; report a field that does not."""
     for name, (is_right, wanted) in _OPTIONAL.items():
         if name in line.row and not is_right(line.row[name]):
             line.bad(name, line.row[name], wanted)
@@ -146,7 +157,7 @@ class TraceFilter(NamedTuple):
     stage: str | None = None
 
     def selects(self, trace: ItemTrace) -> bool:
-        """Whether an item is selected."""
+        """Return whether an item is selected."""
         return (
             (self.item is None or f"{trace.name}/".startswith(f"{self.item.rstrip('/')}/"))
             and self.outcome in (None, trace.outcome)

@@ -158,7 +158,16 @@ def raise_at(at: str | Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Problem:
-    """One fault in one line; `kind` is the short name under which problems are counted."""
+    """One fault in a file.
+
+    Attributes:
+        file: the path of the file.
+        line: the number of the line, from 1; 0: the fault is of the whole file.
+        kind: the short name under which problems are counted.
+        what: the fault, what was read and what was wanted.
+        action: error: the file cannot be used; skipped: something is left out; kept: only
+            mentioned.
+    """
 
     file: str
     line: int
@@ -183,29 +192,54 @@ class Problems:
         self.notes: dict[str, None] = {}  # guesses about how to read files
 
     def note(self, text: str) -> None:
-        """Record once how a file was read."""
+        """Record once how a file was read.
+
+        Args:
+            text: the note, such as the columns that were recognised.
+        """
         self.notes[text] = None
 
     def error(self, file: str | Path, line: int, kind: str, what: str) -> None:
-        """Record a fault that makes the file unusable."""
+        """Record a fault that makes the file unusable.
+
+        Args:
+            file, line: the place; line 0 is the whole file.
+            kind: the short name under which problems are counted.
+            what: the fault, what was read and what was wanted.
+        """
         self.rows.append(Problem(str(file), line, kind, cell(what), "error"))
 
     def skip(self, file: str | Path, line: int, kind: str, what: str) -> None:
-        """Record something that was left out, with its line."""
+        """Record something that was left out. For the arguments see `error`.
+
+        Args:
+            file, line, kind, what: the place, the short name and the fault.
+        """
         self.rows.append(Problem(str(file), line, kind, cell(what), "skipped"))
 
     def keep(self, file: str | Path, line: int, kind: str, what: str) -> None:
-        """Record something unusual that was used unchanged."""
+        """Record something unusual that was used unchanged. For the arguments see `error`.
+
+        Args:
+            file, line, kind, what: the place, the short name and the fault.
+        """
         self.rows.append(Problem(str(file), line, kind, cell(what), "kept"))
 
     def take(self, others: Problems) -> None:
-        """Add new problems, by file, line and kind, for a file that is read once more."""
+        """Add the new problems of a file that is read once more, by file, line and kind.
+
+        Args:
+            others: the problems of the later reading.
+        """
         known = {(row.file, row.line, row.kind) for row in self.rows}
         self.rows += (r for r in others.rows if (r.file, r.line, r.kind) not in known)
         self.notes |= others.notes
 
     def raise_errors(self) -> None:
-        """Raise one InputError with the first errors and their total number."""
+        """Raise one error for all errors recorded so far, if there are any.
+
+        Raises: InputError with the first errors and their total number.
+        """
         errors = {str(row): row for row in self.rows if row.action == "error"}
         if not errors:  # a file that is read twice reports each once
             return
@@ -221,7 +255,7 @@ class Problems:
         raise InputError("\n".join(lines[:SHOWN]) + beyond)
 
     def counts(self) -> dict[str, int]:
-        """Number of problems by kind, skipped and kept, most frequent first."""
+        """Return the number of problems by kind, skipped and kept, most frequent first."""
         return dict(Counter(row.kind for row in self.rows if row.action != "error").most_common())
 
     def __iter__(self) -> Iterator[Problem]:
