@@ -178,12 +178,12 @@ class CustomJudgeDefinition(Row):
 
     @property
     def scale(self) -> tuple[str, ...]:
-        """The labels, worst to best."""
+        """Return the labels, worst to best."""
         return tuple(self.labels)
 
     @property
     def gains(self) -> dict[str, float]:
-        """The gain of each label; {} for labels without gains and order."""
+        """Return the gain of each label, in [0, 1]; {} for labels without gains and order."""
         own = {name: gain for name, gain in self.labels.items() if gain is not None}
         if own or not self.ordered:
             return own
@@ -191,7 +191,10 @@ class CustomJudgeDefinition(Row):
 
     @property
     def quotable(self) -> dict[str, str]:
-        """The inputs that it may quote, each with the input that is looked for in it; "": all."""
+        """Return the inputs that it may quote, each with the input that is looked for in it.
+
+        Returns: by the name of an input: the other input, or "" for all others.
+        """
         rule = self.lexical
         sought = {} if rule is None else {rule.source: rule.look_for}
         if self.evidence is not None and self.evidence.of is not None:
@@ -200,14 +203,14 @@ class CustomJudgeDefinition(Row):
 
     @property
     def groundless(self) -> frozenset[str] | None:
-        """Labels that need no quote; None: the labels without a gain."""
+        """Return the labels that need no quote; None: the labels without a gain."""
         if self.evidence is None or self.evidence.needed_for is None:
             return None
         return frozenset(self.labels) - frozenset(self.evidence.needed_for)
 
     @property
     def version(self) -> str:
-        """A hash of everything in the definition."""
+        """Return 12 hex digits of a hash of everything in the definition."""
         excluded = {"evidence"} if self.evidence is None else set()
         text = json.dumps(self.model_dump(mode="json", exclude=excluded))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -218,9 +221,21 @@ class CustomJudge(ItemJudge):
 
     Args:
         definition: the definition, or its YAML file.
-        model, backend: as for `Judge`.
+        model, backend: the model that answers, see `ItemJudge`.
 
     `key` holds the ids of the items, which the caller sets.
+
+    Raises: InputError for a file that cannot be read or breaks a rule. JudgeError from a call, if
+        there is no judgement.
+
+    >>> rule = {"look_for": "claim", "in": "source", "cuts": [0.5]}
+    >>> definition = CustomJudgeDefinition(
+    ...     name="backed", question="Does the source back the claim?", labels=["no", "yes"],
+    ...     inputs={"claim": "a claim", "source": "a source"}, lexical=rule,
+    ... )
+    >>> judge = CustomJudge(definition, "lexical")
+    >>> judge(claim="Wind sways bridges.", source="Wind sways bridges.").label
+    'yes'
     """
 
     kind = "other"
@@ -261,9 +276,23 @@ class CustomJudge(ItemJudge):
 
 
 def read_custom_judge(path: Path) -> CustomJudgeDefinition:
-    """Read the YAML file of a judge. Raises: InputError with file and line for each error.
+    r"""Read the YAML file of a judge.
 
     `yes`, `no`, `on` and `off` are words there; only `true` and `false` are truth values.
+
+    Args:
+        path: the YAML file.
+
+    Returns: the definition in the file.
+    Raises: InputError with file and line for each error.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = "name: tone", "question: Is it polite?", "inputs: {text: the text}"
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "tone.yaml")
+    ...     _ = path.write_text("\n".join([*lines, "labels: [no, yes]"]))
+    ...     read_custom_judge(path).scale
+    ('no', 'yes')
     """
     try:
         text = path.read_text(encoding="utf-8")

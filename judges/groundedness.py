@@ -53,7 +53,7 @@ class JudgeGroundedness(dspy.Signature):  # type: ignore[misc]
 
 
 class GroundednessJudge(ItemJudge):
-    """Labels the statements of an answer: `judge(context=, statements=[...]).verdicts`.
+    """Label the statements of an answer: `judge(context=, statements=[...]).verdicts`.
 
     The labels are supported, contradicted and not_found, in the order of the statements. For one
     statement: `judge(context=, statement=).label`. A context longer than `context_words` is judged
@@ -64,11 +64,19 @@ class GroundednessJudge(ItemJudge):
     probabilities and quotes come from the part that decides.
 
     Args:
-        window: statements in a call. context_words: the largest number of words of the context in a
-            call. Both are part of the judge's identity.
+        model, backend: the model that answers, see `ItemJudge`.
+        window: statements in a call, >= 1. Part of the judge's identity.
+        context_words: the largest number of words of the context in a call, >= 1. Part of the
+            judge's identity.
 
+    Raises: ValueError for a window or a number of words below 1. JudgeError from a
+        call, if there is no judgement.
     Source: arXiv:2309.15217 (RAGAS), faithfulness.
     Differs: RAGAS answers yes or no; here a contradicted statement has its own label.
+
+    >>> judge = GroundednessJudge("lexical")
+    >>> judge(context="Wind sways bridges.", statement="Wind sways bridges.").label
+    'supported'
     """
 
     version = "1"

@@ -28,10 +28,19 @@ AskOnce = Callable[  # items of one call
 
 
 class ItemJudge(ExplainingJudge):
-    """A judge that labels items. Running, measuring and fitting use only these attributes.
+    """A judge that gives each item one label, the base class of such judges.
 
-    Attributes, besides those of ExplainingJudge:
+    Running, measuring and fitting use only its attributes.
+
+    Args:
+        model: the model that answers: `"lexical"`, a name of LiteLLM such as `"openai/gpt-4o"`, or
+            a ModelConfig. None: the LM of `dspy.context(lm=...)` or `dspy.configure`.
+        backend: an open Backend, shared with other judges, instead of `model`.
+
+    Attributes:
+        name, version: the name in a config; a version that is raised when scores change.
         kind, key: the kind of its label files, and the ids that identify an item in them.
+        inputs, source, listed: the texts of an item, see `ExplainingJudge`.
         optional: inputs that are shown if they are known, such as a title.
         answer_type: the type of a label in a prediction: a str, an enum or an int.
         scale: the labels, worst to best.
@@ -40,7 +49,13 @@ class ItemJudge(ExplainingJudge):
         is_derived: whether code derives the label from several replies; then prompts are not
             fitted.
         required_text: the part of a listed text that must be in `source`; by default, all of it.
+        window: the largest number of items in a call, >= 1; above 1 only if `listed` is set.
         correction: a fitted map from scores to labels; None: keep the labels of the model.
+        fitted_words: the weights of the lexical score, by word stem; None: not fitted.
+
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> isinstance(SupportJudge("lexical"), ItemJudge)
+    True
     """
 
     kind: ClassVar[str]

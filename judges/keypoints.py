@@ -73,15 +73,20 @@ class EntailmentJudge(ItemJudge):
     For several key points: `judge(response=, key_points=[...]).verdicts`, in their order. yes: the
     response states it; no: it contradicts it; neutral: neither. Only yes counts for recall. The
     model always quotes before it gives the label (`evidence` is on). If a quote is not found in the
-    response (judges/lexical/grounds.py), `is_quoted` is False, and the label is kept. A decision
-    model gives the label alone.
+    response, `is_quoted` is False, and the label is kept. A decision model gives the label alone.
 
     Args:
-        window: key points of one response in a call. 1: each in its own prompt, as in the paper.
-            More: a list of key points in one prompt, which costs less and gives other labels; fit
-            and measure it separately. Part of the judge's identity.
+        model, backend: the model that answers, see `ItemJudge`.
+        window: key points of one response in a call, >= 1. 1: each in its own prompt, as in the
+            paper. More: a list of key points in one prompt, which costs less and gives other
+            labels; fit and measure it separately. Part of the judge's identity.
 
-    Source: arXiv:2410.23000 (Long2RAG), its labels.
+    Raises: ValueError for a window below 1. JudgeError from a call, if there is no judgement.
+    Source: arXiv:2410.23000 (Long2RAG), section 4; its labels are in appendix B.
+
+    >>> judge = EntailmentJudge("lexical")
+    >>> judge(response="Wind sways bridges.", key_points=["wind sways bridges", "ice"]).verdicts
+    [<PointEntailment.YES: 'yes'>, <PointEntailment.NEUTRAL: 'neutral'>]
     """
 
     version = "3"
@@ -170,13 +175,21 @@ class KeyPointFilter(ItemJudge):
         neither label, samples are drawn.
     samples: the share of yes among replies to the same prompt at temperature 1, without the seed
         of the model's entry, which would make them equal. If one fails, the verdict fails.
-    lexical: the words that key point and question share (lexical_entailment.py).
+    lexical: the words that key point and question share.
 
     Args:
+        model, backend: the model that answers, see `ItemJudge`.
         threshold: the lowest score of a point that is kept, in [0, 1].
         samples: the number of samples, >= 1. Like the threshold, part of the judge's identity.
 
-    Source: arXiv:2410.23000 (Long2RAG), its filter. Differs: it draws no samples.
+    Raises: ValueError for a threshold outside [0, 1] or fewer than 1 sample. JudgeError from a
+        call, if there is no judgement.
+    Source: arXiv:2410.23000 (Long2RAG), appendix A.2.
+    Differs: the paper draws no samples.
+
+    >>> judge = KeyPointFilter("lexical")
+    >>> judge(question="Why do bridges sway?", key_point="Bees dance.").label
+    'no'
     """
 
     version = "2"
@@ -307,14 +320,23 @@ class ClaimJudge(ItemJudge):
     """Decide which claims state a key point: `judge(key_points=, claims=[...]).verdicts`.
 
     The key points are one text, made by `number_key_points`. As in EntailmentJudge, a point
-    counts only if all of it is stated; several claims of a call may together state a long one.
+    counts only if all of it is stated; several claims of a call may together state a long one. A
+    call gives `verdicts`, yes or no for each claim in the given order, and `scores`.
 
     Args:
-        window: claims of one answer in a call. Part of the judge's identity.
+        model, backend: the model that answers, see `ItemJudge`.
+        window: claims of one answer in a call, >= 1. Part of the judge's identity.
 
-    Returns from a call: `verdicts`, yes or no for each claim in the given order, and `scores`.
-    Source: arXiv:2410.23000 (Long2RAG) for the key points. Differs: the paper says about precision
-        only that it concerns the claims of the answer; the question is our reading.
+    Raises: ValueError for a window below 1. JudgeError from a call, for the first claim without a
+        label.
+    Source: arXiv:2410.23000 (Long2RAG), section 6.4, for key point precision.
+    Differs: the paper says about precision only that it concerns the claims of the answer; the
+        question is our reading.
+
+    >>> judge = ClaimJudge("lexical")
+    >>> reply = judge(key_points="1. Wind sways bridges.", claims=["Wind sways bridges.", "Ice."])
+    >>> [label.value for label in reply.verdicts]
+    ['yes', 'no']
     """
 
     version = "3"

@@ -62,12 +62,20 @@ class Nuggetizer(ListMaker):
     """Make a nugget list: `judge(question=, passages=[...]).nuggets`, at most `limit` strings.
 
     Args:
-        window: passages per call; each call updates the list of the call before.
-        limit: the largest number of nuggets. Models put the most important first, so nuggets
+        model, backend: the model that answers, see `ItemJudge`.
+        window: passages in a call, >= 1; each call updates the list of the call before.
+        limit: the largest number of nuggets, >= 1. Models put the most important first, so nuggets
             beyond the limit are cut; `n_cut` counts them.
         example: show one worked example, made up for the prompt.
 
-    Source: arXiv:2411.09607, nugget creation.
+    Raises: ValueError for a window or a limit below 1. JudgeError from a call, if a reply cannot
+        be read.
+    Source: arXiv:2411.09607, section 3.1.
+
+    >>> judge = Nuggetizer("lexical")
+    >>> passages = ["Strong wind moves bridges."]
+    >>> judge(question="Why do bridges sway?", passages=passages).nuggets
+    ['Strong wind moves bridges']
     """
 
     name = "nuggetizer"
@@ -200,14 +208,20 @@ class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
 class NuggetProposer(Judge):
     """Find new nuggets: `judge(question=, facet=, passages=[...], known=[...]).proposed`.
 
-    Returns a list of ProposedNugget. Code looks up each quote in its passage
-    (judges/lexical/grounds.py); a nugget without a span has no source. Nuggets beyond `limit` are
-    cut, since the most important come first.
+    A call gives a list of ProposedNugget. Code looks up each quote in its passage; a nugget without
+    a span has no source. Nuggets beyond `limit` are cut, since the most important come first.
 
     Args:
-        limit: the largest number of nuggets of a call.
+        model, backend: the model that answers, see `ItemJudge`.
+        limit: the largest number of nuggets of a call, >= 1.
 
-    Raises: JudgeError.
+    Raises: ValueError for a limit below 1. JudgeError from a call, if the reply cannot be read.
+
+    >>> judge = NuggetProposer("lexical")
+    >>> passages = ["Strong wind moves bridges."]
+    >>> reply = judge(question="Why do bridges sway?", facet="bridges", passages=passages)
+    >>> [(each.text, each.passage, each.span) for each in reply.proposed]
+    [('Strong wind moves bridges', 0, (0, 25))]
     """
 
     name = "nugget_proposer"
@@ -267,11 +281,21 @@ class RateImportance(dspy.Signature):  # type: ignore[misc]
 
 
 class NuggetImportance(ItemJudge):
-    """Rate nuggets, a window at a time: `judge(question=, nuggets=[...]).importance`, in order.
+    """Rate nuggets vital or okay: `judge(question=, nuggets=[...]).importance`, in their order.
 
     Nugget files with human labels fit it.
 
-    Source: arXiv:2411.09607, vital and okay, 10 nuggets per call.
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+        window: nuggets in a call, >= 1. Part of the judge's identity.
+
+    Raises: ValueError for a window below 1. JudgeError from a call, for the first nugget without
+        a label.
+    Source: arXiv:2411.09607, section 3.1: vital and okay, 10 nuggets in a call.
+
+    >>> judge = NuggetImportance("lexical")
+    >>> judge(question="Why do bridges sway?", nuggets=["Wind sways bridges.", "Ice."]).verdicts
+    ['vital', 'okay']
     """
 
     version = "2"
@@ -348,11 +372,16 @@ class MatchNuggets(dspy.Signature):  # type: ignore[misc]
 class NuggetAssigner(ItemJudge):
     """Label nuggets, a window at a time: `judge(question=, answer=, nuggets=[...]).verdicts`.
 
+    A call gives `verdicts`, one label for each nugget in the given order, and their `scores`.
+
     Args:
-        window: nuggets per call; 10 in arXiv:2411.09607. Part of the judge's identity.
+        model, backend: the model that answers, see `ItemJudge`.
+        window: nuggets in a call, >= 1. Part of the judge's identity.
         grades: 3 (support, partial_support, not_support) or 2 (support, not_support).
 
-    Returns from a call: `verdicts`, one label per nugget in the given order, and their `scores`.
+    Raises: ValueError for a window below 1. JudgeError from a call, for the first nugget without
+        a label.
+    Source: arXiv:2411.09607, section 3.3: three labels, 10 nuggets in a call.
 
     >>> judge = NuggetAssigner("lexical")
     >>> reply = judge(question="Why?", answer="Wind moves decks.", nuggets=["wind moves", "ice"])

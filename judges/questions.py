@@ -63,9 +63,16 @@ class QuestionDecomposer(Judge):
     A simple question is kept unchanged, whatever else a reply lists. Sub-questions that
     differ only in case or white space are one.
 
-    Raises: JudgeError, also for a reply without sub-questions or with more than 10 (unparseable).
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+
+    Raises: JudgeError from a call, also for a reply without sub-questions or with more than 10
+        (unparseable).
     Source: arXiv:2410.23000, appendix B: a simple question is kept, a complex one is split, and a
         vague one is widened.
+
+    >>> QuestionDecomposer("lexical")(question="Why do bridges sway?").subquestions
+    ['Why do bridges sway?']
     """
 
     version = "3"
@@ -127,11 +134,17 @@ class SubQuestionGenerator(ListMaker):
     only in case, white space or the final question mark are one.
 
     Args:
-        rounds: the largest number of calls for one report.
+        model, backend: the model that answers, see `ItemJudge`.
+        rounds: the largest number of calls for one report, >= 1.
         example: show one worked example, made up for the prompt.
 
-    Raises: JudgeError, also if no question came at all, or if the report is blank (no call).
-    Source: arXiv:2506.20051, sub-question generation.
+    Raises: ValueError for fewer than 1 round. JudgeError from a call, also if no question came at
+        all, or if the report is blank (no request is made).
+    Source: arXiv:2506.20051 (CRUX), section 3.2.
+
+    >>> judge = SubQuestionGenerator("lexical")
+    >>> len(judge(report="Wind sways bridges. Bees dance.", n=1).questions)
+    1
     """
 
     name = "subquestions"
@@ -236,11 +249,17 @@ class AnswerabilityGrader(ItemJudge):
     a question from grade 3 on (eta in the paper).
 
     Args:
-        window: questions about one text in a call. 1: each in its own prompt, as in the paper.
-            More: a list of questions in one prompt, which costs less and gives other grades; fit
-            and measure it separately. Part of the judge's identity.
+        model, backend: the model that answers, see `ItemJudge`.
+        window: questions about one text in a call, >= 1. 1: each in its own prompt, as in the
+            paper. More: a list of questions in one prompt, which costs less and gives other grades;
+            fit and measure it separately. Part of the judge's identity.
 
-    Source: arXiv:2506.20051 (CRUX), its grades.
+    Raises: ValueError for a window below 1. JudgeError from a call, if there is no judgement.
+    Source: arXiv:2506.20051 (CRUX), section 3.1: grades 0 to 5, and the threshold 3.
+
+    >>> judge = AnswerabilityGrader("lexical")
+    >>> judge(question="Why do bridges sway?", context="Bees dance.").grade
+    0
     """
 
     version = "3"

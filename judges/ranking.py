@@ -27,16 +27,23 @@ def best_passage(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Order(NamedTuple):
-    """The ranked passages of one call, and what was repaired in the reply."""
+    """The ranked passages of one call, and the number of repairs of the reply.
 
-    indexes: tuple[int, ...]  # from 0, the best first; each index once
-    doubled: int = 0  # repeated mentions of a passage
-    unknown: int = 0  # numbers that are not a passage's
-    lost: int = 0  # passages that were not mentioned
+    Attributes:
+        indexes: the 0-based index of each passage once, the best first.
+        doubled: the number of repeated mentions of a passage.
+        unknown: the number of numbers that belong to no passage.
+        lost: the number of passages that the reply does not mention.
+    """
+
+    indexes: tuple[int, ...]
+    doubled: int = 0
+    unknown: int = 0
+    lost: int = 0
 
     @property
     def is_mended(self) -> bool:
-        """Whether the reply needed any repair."""
+        """Return whether the reply needed any repair."""
         return bool(self.doubled or self.unknown or self.lost)
 
 
@@ -63,9 +70,16 @@ class ListwiseRanker(Judge):
     a number counts, unknown numbers are dropped, and passages that were not mentioned follow in
     their given order. For long rankings, see retrieval.windows.slide.
 
-    Raises: JudgeError if a reply cannot be read or names no passage; callers then keep the given
-        order. ValueError for fewer than 2 passages.
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+
+    Raises: JudgeError from a call, if a reply cannot be read or names no passage; callers then keep
+        the given order. ValueError from a call with fewer than 2 passages.
     Source: arXiv:2304.09542 (RankGPT), permutation generation. The prompt is ours.
+
+    >>> judge = ListwiseRanker("lexical")
+    >>> judge(question="Why do bridges sway?", passages=["Bees dance.", "Bridges sway."]).order
+    Order(indexes=(1, 0), doubled=0, unknown=0, lost=0)
     """
 
     version = "3"
@@ -80,7 +94,15 @@ class ListwiseRanker(Judge):
         return dspy.Prediction(order=(await self.order(question, passages))[0])
 
     async def order(self, question: str, passages: Sequence[str]) -> tuple[Order, Provenance]:
-        """Return the order of the passages, and the provenance of the call."""
+        """Return the order of the passages, and the provenance of the call.
+
+        Args:
+            question: the text that the passages should answer.
+            passages: the texts to rank, 2 or more.
+
+        Returns: the order of the passages, and the provenance of the call.
+        Raises: ValueError for fewer than 2 passages; JudgeError as for a call.
+        """
         if len(passages) < 2:
             raise ValueError(f"wanted 2 or more passages to put in order, got {len(passages)}")
         numbered = {str(number): text for number, text in enumerate(passages, 1)}
@@ -123,9 +145,16 @@ class SetwiseRanker(Judge):
 
     For the best ten of many see retrieval.windows.setwise_top.
 
-    Raises: JudgeError, also for a number without a passage (unparseable). ValueError for fewer than
-        2 passages.
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+
+    Raises: JudgeError from a call, also for a number without a passage (unparseable). ValueError
+        from a call with fewer than 2 passages.
     Source: arXiv:2310.09497 (Setwise). The prompt is ours.
+
+    >>> judge = SetwiseRanker("lexical")
+    >>> judge(question="Why do bridges sway?", passages=["Bees dance.", "Bridges sway."]).best
+    1
     """
 
     version = "2"
@@ -140,7 +169,15 @@ class SetwiseRanker(Judge):
         return dspy.Prediction(best=(await self.best(question, passages))[0])
 
     async def best(self, question: str, passages: Sequence[str]) -> tuple[int, Provenance]:
-        """Return the index of the best passage, and the provenance of the call."""
+        """Return the index of the best passage, and the provenance of the call.
+
+        Args:
+            question: the text that the passages should answer.
+            passages: the texts to choose from, 2 or more.
+
+        Returns: the 0-based index of the best passage, and the provenance of the call.
+        Raises: ValueError for fewer than 2 passages; JudgeError as for a call.
+        """
         if len(passages) < 2:
             raise ValueError(f"wanted 2 or more passages to choose from, got {len(passages)}")
         numbered = {str(number): text for number, text in enumerate(passages, 1)}

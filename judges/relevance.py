@@ -40,9 +40,14 @@ class RelevanceJudge(ItemJudge):
     """Grade one passage 0-3: `judge(question=, passage=, title="").grade`.
 
     Args:
+        model, backend: the model that answers, see `ItemJudge`.
         titles: show the title of a passage that has one. Part of the judge's identity.
 
+    Raises: JudgeError from a call, if there is no judgement.
     Source: arXiv:2406.06519 (UMBRELA), its four grades. Nuggets are made from grade 1 on.
+
+    >>> RelevanceJudge("lexical")(question="Why do bridges sway?", passage="Bees dance.").grade
+    0
     """
 
     version = "3"

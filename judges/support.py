@@ -46,9 +46,11 @@ class SupportJudge(ItemJudge):
     """Grade one citation: `judge(sentence=, passage=, title="").verdict`: full, partial or none.
 
     Args:
+        model, backend: the model that answers, see `ItemJudge`.
         titles: show the title of a passage that has one. Part of the judge's identity.
 
-    Source: arXiv:2504.15205 (TREC 2024 support evaluation), its three grades.
+    Raises: JudgeError from a call, if there is no judgement.
+    Source: arXiv:2504.15205 (TREC 2024 support evaluation), section 3.2: its three grades.
 
     >>> SupportJudge("lexical")(sentence="Wind moves decks.", passage="Wind moves decks.").label
     'full'
@@ -95,8 +97,17 @@ class ContradictionJudge(ItemJudge):
     It always quotes. `contradicts` needs words that are found in both texts; without them the item
     is Unjudged(ungrounded).
 
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+
+    Raises: JudgeError from a call, if there is no judgement, or if a quote is missing (ungrounded).
     Differs: entailment judges ask about a text with three labels. This judge is asked only about
         passages that do not support the sentence, or about further ones if one does.
+
+    >>> judge = ContradictionJudge("lexical")
+    >>> passage = "The bridge is 50 metres long."
+    >>> judge(sentence="The bridge is 40 metres long.", passage=passage).label
+    'contradicts'
     """
 
     version = "3"

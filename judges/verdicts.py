@@ -18,6 +18,7 @@ class Verdict(NamedTuple):
     """What a judge says about one item.
 
     Attributes:
+        label: the label that the judge gives, one of its scale.
         score: closeness of the item to the best label, in [0, 1]: the word overlap, or the expected
             position on the scale under the probabilities. None: the model gave only a label.
         probabilities: of each label; their sum is 1. None: the model gave only a label.
@@ -30,6 +31,9 @@ class Verdict(NamedTuple):
         parts: if code derives the label from parts: the label of each by number; None: not judged.
         outside_probability: the probability outside the labels, before the rest was scaled to sum
             1.
+
+    >>> Verdict("partial", 0.5)
+    Verdict('partial', score=0.5)
     """
 
     label: str
@@ -46,7 +50,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_quoted(self) -> bool | None:
-        """Whether all evidence was found in the judged texts; None if there is none."""
+        """Return whether all evidence was found in the judged texts; None without evidence."""
         return all_quoted(self.evidence or ())
 
     def __repr__(self) -> str:
@@ -56,7 +60,16 @@ class Verdict(NamedTuple):
         return f"Verdict({', '.join(parts)})"
 
     def as_row(self, label: str = "label") -> dict[str, Any]:
-        """Return the known fields, ready for JSON; `label` is the name of the first."""
+        """Return the known fields, ready for JSON.
+
+        Args:
+            label: the name of the first field, which holds the label.
+
+        Returns: the fields that are not None, by name.
+
+        >>> Verdict("partial", 0.5).as_row()
+        {'label': 'partial', 'score': 0.5}
+        """
         row: dict[str, Any] = {label: str(self.label)}
         if self[1:] == _LABEL_ALONE:
             return row

@@ -33,7 +33,8 @@ class Cascade(Several):
             Unjudged(abstained).
         state: a cascade file from `judge cascade fit`: how to compute the confidence of each label
             of the first stage, and the lowest confidence that is kept.
-        threshold: instead of a file: keep a label of the first stage from this confidence on.
+        threshold: instead of a file: keep a label of the first stage from this confidence on, in
+            [0, 1].
         confidence: with `threshold`: `agreement` of a jury's votes, or `margin` of probabilities.
 
     The first stage's confident labels are kept. Its other items, and items on which a stage fails,
@@ -41,7 +42,15 @@ class Cascade(Several):
     only. If the last stage fails, the item is Unjudged, whatever earlier stages said. Verdicts of
     later stages name the stage (`method`) and the label that they replaced (`superseded`).
 
-    Raises: ValueError for stages of different kinds, or a state of another cascade.
+    Raises: ValueError for stages of different kinds, or a state of another cascade. JudgeError from
+        a call, if there is no judgement.
+
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> jury = Jury([SupportJudge("lexical"), SupportJudge("lexical")])
+    >>> cascade = Cascade([jury, "people"], threshold=1.0)
+    >>> judged = cascade(sentence="Wind sways bridges.", passage="Wind sways bridges.")
+    >>> judged.label, judged.confidence
+    ('full', 1.0)
     """
 
     def __init__(

@@ -41,6 +41,7 @@ class Explained(Followed):
     read, the label has no reason; with `evidence="required"` the item is Unjudged.
 
     Raises: ValueError for a judge that derives its label from others, or that cannot quote.
+        JudgeError from a call, if `first` gives no judgement.
     """
 
     role = EXPLAINER

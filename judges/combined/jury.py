@@ -177,7 +177,7 @@ class Jury(Several):
         adjudicator: a judge of the same kind that is shown the item and the distinct labels with
             counts; its label counts if members differ. None: no adjudicator.
         spread: call the adjudicator if the lowest and the highest vote are at least this many steps
-            of the scale apart.
+            of the scale apart, >= 1.
 
     A member that fails gives no vote. With fewer votes than the quorum, the items of the call are
     Unjudged(quorum). If a member reaches the limit of a budget, the call ends for that reason: the
@@ -186,6 +186,13 @@ class Jury(Several):
     Verdicts keep the members' labels (`votes`), and the quotes of the members that gave the label.
 
     Raises: ValueError for members that differ in what they judge, or settings that do not fit.
+        JudgeError from a call, if there is no judgement.
+
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> jury = Jury({"a": SupportJudge("lexical"), "b": SupportJudge("lexical")})
+    >>> judged = jury(sentence="Wind sways bridges.", passage="Wind sways bridges.")
+    >>> judged.label, judged.score, judged.votes, judged.spread
+    ('full', 1.0, {'a': 'full', 'b': 'full'}, 0)
     """
 
     def __init__(

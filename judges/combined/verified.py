@@ -39,7 +39,7 @@ class Verified(Followed):
         score: verify labels whose score is in this range, two numbers in [0, 1]; a label
             without a score has its position on the scale.
         labels: verify these labels.
-        spread: verify if votes of a jury are at least this many steps of the scale apart.
+        spread: verify if votes of a jury are at least this many steps of the scale apart, >= 1.
 
     The label changes only if the verifier gives another one and quotes words that are found: in the
     source (the passage), or in any judged text for a label that needs no evidence there (none).
@@ -48,7 +48,13 @@ class Verified(Followed):
     fails, the items of the call fail with its reason: an uncertain label is not kept without it.
 
     Raises: ValueError for judges that differ in what they judge or cannot quote, for no condition,
-        or for a condition that is never met.
+        or for a condition that is never met. JudgeError from a call, if there is no judgement.
+
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> judge = Verified(SupportJudge("lexical"), SupportJudge("lexical"), labels=["full"])
+    >>> judged = judge(sentence="Wind sways bridges.", passage="Wind sways bridges.")
+    >>> judged.label, judged.votes
+    ('full', {'first': 'full', 'verifier': 'full'})
     """
 
     role = VERIFIER
@@ -96,7 +102,13 @@ class Verified(Followed):
             raise ValueError("spread: wanted 1 or more, for the votes of a jury")
 
     def is_unsure(self, verdict: Verdict) -> bool:
-        """Whether this label of the first judge must be verified."""
+        """Return whether a label of the first judge must be verified.
+
+        Args:
+            verdict: the verdict of the first judge.
+
+        Returns: True if it meets one of the conditions: score, labels or spread.
+        """
         if verdict.label in self.labels:
             return True
         if self.score is not None:
