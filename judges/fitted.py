@@ -32,7 +32,12 @@ class JudgeFile(Row):
     """A fitted judge. `judges.NAME.state` in a config loads it.
 
     Attributes:
+        format: the name and version of the format.
+        judge, version: the judge that it belongs to, and the version of that judge.
         scale: the labels, worst to best; () if the judge makes lists.
+        model: the model whose scores it was fitted to.
+        prompts: the instructions and worked examples of each question, by name.
+        correction: the map from scores to the labels that people would give; None: none.
         logprobs: whether it was fitted to scores from log-probabilities.
         window: the number of items in a call when it was fitted.
         fitted_on: the topics whose labels were used; a later fit must not be tested on them.
@@ -69,7 +74,15 @@ class JudgeFile(Row):
         return self
 
     def check(self, judge: str, version: str, scale: Sequence[str], model: str) -> None:
-        """Raise ValueError unless the file belongs to this judge and this model."""
+        """Raise an error unless the file belongs to this judge and this model.
+
+        Args:
+            judge, version: the name of the judge, and its version.
+            scale: the labels of the judge, worst to best.
+            model: the model that answers; it must be the same if the file has cut-offs or weights.
+
+        Raises: ValueError with the difference.
+        """
         if self.judge != judge:
             raise ValueError(f"it belongs to the {self.judge} judge, wanted {judge}")
         if self.version != version:
@@ -83,7 +96,14 @@ class JudgeFile(Row):
             raise ValueError(f"{what}, which do not apply to {model}. Fit it again")
 
     def check_scores(self, logprobs: bool, window: int) -> None:
-        """Raise ValueError if its cut-offs are for scores that this judge does not give."""
+        """Raise an error if its cut-offs are for scores that this judge does not give.
+
+        Args:
+            logprobs: whether the judge's scores come from log-probabilities.
+            window: the largest number of items in a call of the judge.
+
+        Raises: ValueError with the difference.
+        """
         if self.correction is not None and self.window not in (None, window):
             what = f"its cut-offs were fitted to calls of up to {self.window} items"
             raise ValueError(f"{what}; this judge's window is {window}. Fit it again")
@@ -103,7 +123,14 @@ def is_saved_by_dspy(row: Mapping[str, Any]) -> bool:
 
 
 def read_judge_file(path: Path) -> JudgeFile:
-    """Read a judge file. Raises: InputError with file, line and what was wanted."""
+    """Read a judge file.
+
+    Args:
+        path: the JSON file of a fit, such as the file that `judge calibrate` writes.
+
+    Returns: the content of the file.
+    Raises: InputError with file, line and what was wanted.
+    """
     _, row = parse_json_file(path, "a judge file")
     if isinstance(row, dict) and row.get("format") != FORMAT and is_saved_by_dspy(row):
         what = "DSPy saved it, without the name of a judge"

@@ -123,7 +123,11 @@ class GroundednessJudge(ItemJudge):
 
         Args:
             context: the passages, as a list or as one text.
+            statement: the statement to judge.
+            statements: several statements, instead of one, in the order of the answer.
+            question: the question that the answer responds to; "": not shown.
 
+        Returns: the prediction, see `ItemJudge.prediction`.
         Raises: ValueError unless the call has either a statement or a list of statements.
         """
         if (statement is None) == (statements is None):

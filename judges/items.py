@@ -106,6 +106,13 @@ class ItemJudge(ExplainingJudge):
 
         A decision model answers each question separately. If one answer fails, the others are
         requested again without it, and only its item is Unjudged.
+
+        Args:
+            items: the `inputs` of each item, at most `window` of them.
+            topic_id: the topic, whose correction a fitted judge applies.
+
+        Returns: an outcome for each item, in order, and the provenance of each call.
+        Raises: JudgeError if no item has a judgement; ValueError for more items than a call takes.
         """
         return await self.ask_apart(items, lambda part: self.verdicts(part, topic_id))
 
@@ -114,6 +121,11 @@ class ItemJudge(ExplainingJudge):
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """Ask about the items with `ask`; if a decision model's answer fails, ask about each half.
 
+        Args:
+            items: the `inputs` of each item of the call.
+            ask: asks about some of the items in one call.
+
+        Returns: an outcome for each item, in order, and the provenance of each call.
         Raises: JudgeError if the whole call failed, or the answer to its only question.
         """
         try:
@@ -137,6 +149,10 @@ class ItemJudge(ExplainingJudge):
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:
         """Judge any number of items as `verdicts` does, window by window.
 
+        Args:
+            items: the `inputs` of each item.
+
+        Returns: a verdict for each item, in order.
         Raises: JudgeError for the first item without a judgement.
         """
         verdicts: list[Verdict] = []
@@ -161,11 +177,15 @@ class ItemJudge(ExplainingJudge):
 
     @property
     def most_calls(self) -> int:
-        """The largest number of calls for one item; a jury calls each member."""
+        """Return the largest number of calls for one item; a jury calls each member."""
         return 1
 
     def call_inputs(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-        """Return the inputs of the call for these items: shared ones, and listed ones by number."""
+        """Return the inputs of the call for these items: shared ones, and listed ones by number.
+
+        Args:
+            items: the `inputs` of each item of the call.
+        """
         name = self.listed
         if name is None:
             return dict(items[0])
@@ -178,11 +198,19 @@ class ItemJudge(ExplainingJudge):
         return inputs
 
     def optional_inputs(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Return the optional inputs that are among these texts."""
+        """Return the optional inputs that are among these texts.
+
+        Args:
+            texts: texts by the name of their input; blank ones are left out.
+        """
         return {name: text for name in self.optional if (text := texts.get(name, "")).strip()}
 
     def list_optional_texts(self, texts: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the optional texts in the order of `optional`, "" for a gap before the last."""
+        """Return the optional texts in the order of `optional`, "" for a gap before the last.
+
+        Args:
+            texts: texts by the name of their input.
+        """
         optional = self.optional_inputs(texts)
         n = max((i for i, name in enumerate(self.optional, 1) if name in optional), default=0)
         return tuple(optional.get(name, "") for name in self.optional[:n])
@@ -190,12 +218,27 @@ class ItemJudge(ExplainingJudge):
     async def verdict(
         self, topic_id: str | None = None, **inputs: str
     ) -> tuple[Verdict, Provenance]:
-        """Judge one item; see `verdicts`. Raises: JudgeError if there is no judgement."""
+        """Judge one item.
+
+        Args:
+            topic_id: the topic, whose correction a fitted judge applies.
+            inputs: the texts of the item, by the names in `inputs` and `optional`.
+
+        Returns: the verdict, and the provenance of the call.
+        Raises: JudgeError if there is no judgement.
+        """
         verdicts, provenance = await self.verdicts([inputs], topic_id)
         return require_verdict(verdicts[0]), provenance
 
     async def decide(self, **inputs: str) -> dspy.Prediction:
-        """Judge one item in one call. Raises: ValueError for unknown inputs."""
+        """Judge one item in one call; `judge(...)` calls this.
+
+        Args:
+            inputs: the texts of the item, by the names in `inputs` and `optional`.
+
+        Returns: the prediction, see `prediction`.
+        Raises: ValueError for unknown or missing inputs; JudgeError if there is no judgement.
+        """
         optional = {name: inputs.pop(name) for name in type(self).optional if name in inputs}
         if inputs.keys() != set(self.inputs):
             wanted, got = (", ".join(names) or "none" for names in (self.inputs, inputs))
@@ -212,7 +255,10 @@ class ItemJudge(ExplainingJudge):
         `probabilities`, `evidence`, `are_quoted`, `rationales`.
 
         Args:
+            outcome: the verdict on one item, or the verdicts on several.
             more: further fields.
+
+        Returns: the prediction with these fields.
         """
         name = self.output.removesuffix("s")
         if isinstance(outcome, Verdict):
@@ -237,9 +283,14 @@ class ItemJudge(ExplainingJudge):
         )
 
     def copy_with_fit(self, state: JudgeFile) -> Self:
-        """See Judge. Also applies the correction and word weights of the file.
+        """Return a copy of this judge with the prompts, correction and word weights of a file.
 
-        Raises: ValueError, also for cut-offs that belong to scores of another model.
+        Args:
+            state: the judge file.
+
+        Returns: the copy; this judge stays unchanged.
+        Raises: ValueError if the file belongs to another judge, version or scale, has a question or
+            labels that this judge does not have, or has cut-offs for scores of another model.
         """
         changed = super().copy_with_fit(state)
         state.check_scores(self.has_logprobs, self.window)
@@ -254,7 +305,7 @@ class ItemJudge(ExplainingJudge):
         return self.identify()
 
     def identify(self) -> JudgeFile:
-        """Like `fit`, also for a judge without a fit: its name, version, labels and model."""
+        """Return what `fit` does, also for a judge without a fit: name, version, labels, model."""
         from .fitted import JudgeFile
 
         return JudgeFile(
@@ -271,7 +322,10 @@ class ItemJudge(ExplainingJudge):
         )
 
     def take_fit(self, state: JudgeFile | None) -> None:
-        """Apply the correction and word weights of a judge file, but not its prompts; None: none.
+        """Apply the correction and word weights of a judge file, but not its prompts.
+
+        Args:
+            state: the judge file; None: remove the fit.
 
         Raises: ValueError like `copy_with_fit`.
         """
@@ -291,7 +345,7 @@ class ItemJudge(ExplainingJudge):
         self.fitted_on = frozenset(state.fitted_on) if state is not None else frozenset()
 
     def named_parameters(self) -> list[tuple[str, Any]]:
-        """See dspy.Module. `fit` is the part that fitting changes besides prompts."""
+        """Return the parameters of dspy.Module, and `fit`, which holds the rest of a fit."""
         return [*super().named_parameters(), ("fit", Fit(self))]
 
     def metric(self, **fields: Field) -> JudgeMetric:
@@ -300,7 +354,8 @@ class ItemJudge(ExplainingJudge):
         Args:
             fields: an input of the judge -> the field of prediction or example that holds it.
 
-        See JudgeMetric, also for failed judgements.
+        Returns: the metric, `metric(example, prediction)`; see JudgeMetric, also for failed
+            judgements.
 
         >>> import dspy
         >>> from nuggetjudge.judges import SupportJudge
@@ -312,7 +367,14 @@ class ItemJudge(ExplainingJudge):
         return JudgeMetric(self, fields)
 
     def make_weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """Return the lexical score under fitted word weights. Raises: ValueError if it has none."""
+        """Return the lexical score under fitted word weights.
+
+        Args:
+            words: the weight of each word stem, >= 0.
+
+        Returns: a function from the inputs of a call to its scores.
+        Raises: ValueError if the judge has no lexical score.
+        """
         overlap, output, source = self.overlap, self.output, self.source
         if overlap is None or source is None or self.quotable is None:
             raise ValueError(f"the {self.name} judge has no lexical score to weight")

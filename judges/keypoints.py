@@ -125,8 +125,14 @@ class EntailmentJudge(ItemJudge):
         key_point: str | None = None,
         key_points: Sequence[str] | None = None,
     ) -> dspy.Prediction:
-        """Ask once, or window by window.
+        """Judge one key point, or each of a list; `judge(...)` calls this.
 
+        Args:
+            response: the text that may state the key points.
+            key_point: the key point to look for.
+            key_points: several key points, instead of one.
+
+        Returns: the prediction, see `ItemJudge.prediction`.
         Raises: ValueError unless there is either a key point or a list of them.
         """
         if (key_point is None) == (key_points is None):
@@ -219,7 +225,7 @@ class KeyPointFilter(ItemJudge):
 
     @property
     def method(self) -> Method:
-        """How scores are computed, unless a reply lacks log-probabilities."""
+        """Return how scores are computed, unless a reply lacks log-probabilities."""
         if self.backend is not None and self.backend.config.way == "lexical":
             return "lexical"
         return "logprobs" if self.has_logprobs else "samples"
@@ -280,7 +286,14 @@ class KeyPointFilter(ItemJudge):
         return await self._ask_in_dspy("judge", dict(item), lm=lm)
 
     async def decide(self, *, question: str, key_point: str) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once, or draw all samples at once."""
+        """Judge one key point; `judge(...)` calls this.
+
+        Args:
+            question: the question that the user asks.
+            key_point: the key point to keep or drop.
+
+        Returns: the prediction, see `ItemJudge.prediction`, with `method`.
+        """
         verdict, _ = await self.verdict(question=question, key_point=key_point)
         return self.prediction(verdict, method=verdict.method)
 

@@ -129,7 +129,14 @@ class Nuggetizer(ListMaker):
     async def create(
         self, question: str, passages: Sequence[str]
     ) -> tuple[list[str], int, list[Provenance]]:
-        """Return the nuggets, the number that was cut, and the provenance of each call."""
+        """Make a nugget list, window by window.
+
+        Args:
+            question: the question that the nuggets answer.
+            passages: the texts to take facts from.
+
+        Returns: the nuggets, the number that was cut, and the provenance of each call.
+        """
         nuggets: list[str] = []
         n_cut, calls = 0, []
         for start in range(0, len(passages), self.window):
@@ -245,7 +252,16 @@ class NuggetProposer(Judge):
     async def propose(
         self, question: str, facet: str, passages: Sequence[str], known: Sequence[str]
     ) -> tuple[list[ProposedNugget], list[Provenance]]:
-        """Return the new nuggets, and the provenance of the call."""
+        """Find new nuggets in passages.
+
+        Args:
+            question: the question of the user.
+            facet: the part of the question to look for.
+            passages: the texts to take facts from.
+            known: the nuggets found before.
+
+        Returns: the new nuggets, and the provenance of the call.
+        """
         reply = await self.ask(
             "find",
             question=question,
@@ -329,7 +345,14 @@ class NuggetImportance(ItemJudge):
     async def label(
         self, question: str, nuggets: Sequence[str]
     ) -> tuple[list[Importance], list[Provenance]]:
-        """Return one label per nugget, in order, and the provenance of each call."""
+        """Rate nuggets, all windows in parallel.
+
+        Args:
+            question: the question that an answer should cover.
+            nuggets: the facts to rate.
+
+        Returns: one label for each nugget, in order, and the provenance of each call.
+        """
         items = [{"question": question, "nugget": text} for text in nuggets]
         starts = range(0, len(items), self.window)
         windows = [items[start : start + self.window] for start in starts]
@@ -418,7 +441,15 @@ class NuggetAssigner(ItemJudge):
     async def decide(  # type: ignore[override]
         self, *, question: str, answer: str, nuggets: Sequence[str]
     ) -> dspy.Prediction:
-        """Ask window by window."""
+        """Label each nugget, window by window; `judge(...)` calls this.
+
+        Args:
+            question: the question that the answer responds to.
+            answer: the text to judge.
+            nuggets: the facts to look for.
+
+        Returns: the prediction, see `ItemJudge.prediction`.
+        """
         items = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
         verdicts = await self.in_windows(items)
         return self.prediction(verdicts)

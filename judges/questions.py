@@ -88,7 +88,13 @@ class QuestionDecomposer(Judge):
         return dspy.Prediction(kind=split.kind, subquestions=split.subquestions)
 
     async def decompose(self, question: str) -> tuple[Decomposed, list[Provenance]]:
-        """Return the kind and the sub-questions, at least one, and the provenance of the call."""
+        """Split a question for retrieval.
+
+        Args:
+            question: the question of the user.
+
+        Returns: the kind and the sub-questions, at least one, and the provenance of the call.
+        """
         reply = await self.ask("split", question=question)
         kind: SearchKind = reply.values["kind"]
         texts = [question] if kind is SearchKind.SIMPLE else reply.values["subquestions"]
@@ -186,7 +192,15 @@ class SubQuestionGenerator(ListMaker):
         return reply._replace(values={"questions": questions})
 
     async def generate(self, report: str, n: int = QUESTIONS) -> tuple[list[str], list[Provenance]]:
-        """Return the questions, at most n (>= 1), and the provenance of each call."""
+        """Write questions that a report answers.
+
+        Args:
+            report: the text to cover.
+            n: the largest number of questions, >= 1.
+
+        Returns: the questions, and the provenance of each call.
+        Raises: ValueError for n below 1; JudgeError as for a call of the judge.
+        """
         if n < 1:
             raise ValueError(f"n must be 1 or more, got {n}")
         if not report.strip():
@@ -297,8 +311,14 @@ class AnswerabilityGrader(ItemJudge):
         question: str | None = None,
         questions: Sequence[str] | None = None,
     ) -> dspy.Prediction:
-        """Ask once, or window by window.
+        """Grade one question, or each of a list; `judge(...)` calls this.
 
+        Args:
+            context: the text that may contain the answers.
+            question: the question to grade.
+            questions: several questions, instead of one.
+
+        Returns: the prediction, see `ItemJudge.prediction`.
         Raises: ValueError unless there is either a question or a list of them.
         """
         if (question is None) == (questions is None):

@@ -179,12 +179,20 @@ class CascadeFile(Row):
     """A fitted cascade. `judges.NAME.cascade.state` in a config loads it.
 
     Attributes:
-        scale: labels of the judge, worst to best. cut: see `Scale`; "": none.
+        format: the name and version of the format.
+        judge: the name of the judge.
+        scale: the labels of the judge, worst to best.
+        is_ordered: whether the labels have an order.
+        cut: the lowest positive label; then only labels on different sides of it differ. "": none.
         members: the members whose votes it uses; (): the first stage is a single judge.
+        method: how the votes of the first stage are combined; "": not recorded.
+        confidence: how the confidence is computed: `agreement`, `margin` or `calibrated`.
         threshold: a label of the first stage is kept from this confidence on.
         guarantee, share: the target of the threshold, if there was one.
-        chance: for `calibrated` confidence. models: the models that answered, if known.
-        fitted_on: topics whose labels are in it. fitted: its history, for people.
+        chance: the model of `calibrated` confidence; None for the others.
+        models: the models that answered, if known, by member; "" for a single judge.
+        fitted_on: the topics whose labels were used.
+        fitted: its history, for people only.
     """
 
     format: Literal["nuggetjudge-cascade-1"] = FORMAT
@@ -213,26 +221,33 @@ class CascadeFile(Row):
 
     @property
     def labels(self) -> Scale:
-        """The scale in the form for confidence."""
+        """Return the scale in the form that `compute_confidence` takes."""
         cut = self.scale.index(self.cut) if self.cut else None
         return Scale(self.scale, self.is_ordered, cut)
 
     @property
     def needs_lexical(self) -> bool:
-        """Whether it uses the lexical baseline's score."""
+        """Return whether it uses the score of the lexical baseline."""
         return self.chance is not None and LEXICAL in self.chance.weights
 
     @property
     def needs_length(self) -> bool:
-        """Whether it uses the length of the judged text."""
+        """Return whether it uses the length of the judged text."""
         return self.chance is not None and LENGTH in self.chance.weights
 
     def text(self) -> str:
-        """The file's content; equal files have equal content."""
+        """Return the content of the file; equal files have equal content."""
         row = self.model_dump(mode="json", by_alias=True)
         return json.dumps(row, indent=2, ensure_ascii=False) + "\n"
 
 
 def read_cascade_file(path: Path) -> CascadeFile:
-    """Read a cascade file. Raises: InputError with file, line and what was wanted."""
+    """Read a cascade file.
+
+    Args:
+        path: a JSON file that `judge cascade fit` wrote.
+
+    Returns: the content of the file.
+    Raises: InputError with file, line and what was wanted.
+    """
     return read_json_file(path, CascadeFile, FORMAT, "a cascade file")

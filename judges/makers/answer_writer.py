@@ -145,7 +145,7 @@ class WriteUnaided(dspy.Signature):  # type: ignore[misc]
 
 
 class AnswerWriter(Judge):
-    """Writes an answer: `judge(question=, passages={id: text}).sentences`, each with citations.
+    """Write an answer: `judge(question=, passages={id: text}).sentences`, each with citations.
 
     With `way="memory"` it reads no passages, writes from the model's own knowledge (direct
     prompting) and cites nothing.
@@ -156,14 +156,16 @@ class AnswerWriter(Judge):
     returned to the model with its faults, up to `repairs` times; nothing is dropped or cut.
 
     Args:
+        model, backend: the model that answers, see `ItemJudge`.
         words: most words of an answer, >= 1; counted like the TREC RAG track (`count_words`).
             "required": each call sets the number.
         citations: most citations of a sentence, >= 1.
-        repairs: most further calls after a wrong reply.
+        repairs: most further calls after a wrong reply, >= 0.
         instructions: replace WriteAnswer's own; the fields and the rules stay.
 
-    Raises: JudgeError if the last repair is still wrong (unparseable), or without passages
-        (no call).
+    Raises: ValueError for numbers outside these ranges, or blank instructions. JudgeError from a
+        call, if the last repair is still wrong (unparseable), or without passages (no request is
+        made).
 
     >>> passages = {"a": "Wind moves bridges. Bees dance.", "b": "A bridge sways."}
     >>> written = AnswerWriter("lexical")(question="Why do bridges move?", passages=passages)
@@ -219,7 +221,15 @@ class AnswerWriter(Judge):
     def first_inputs(
         self, question: str, passages: Mapping[str, str], words: int | None = None
     ) -> dict[str, Any]:
-        """The inputs of the first call."""
+        """Return the inputs of the first call.
+
+        Args:
+            question: the question to answer.
+            passages: id -> text, the best first.
+            words: most words of this answer; None: those of the judge.
+
+        Returns: the inputs by name; passages are numbered from 1.
+        """
         return {
             "question": question,
             "passages": {str(number): text for number, text in enumerate(passages.values(), 1)},
@@ -232,11 +242,15 @@ class AnswerWriter(Judge):
     async def write(
         self, question: str, passages: Mapping[str, str] | None, words: int | None = None
     ) -> tuple[list[Sentence], list[Provenance]]:
-        """The sentences in order, at least one, and one provenance per call.
+        """Write an answer, with repairs.
 
         Args:
+            question: the question to answer.
             passages: id -> text, the best first; None: write without any.
             words: most words of this answer; None: those of the judge.
+
+        Returns: the sentences in order, at least one, and the provenance of each call.
+        Raises: JudgeError as for a call of the judge.
         """
         if passages is None:
             inputs = self.first_inputs(question, {}, words)

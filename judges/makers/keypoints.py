@@ -35,8 +35,10 @@ MAX_TOKENS, OVERLAP = 2000, 100  # words of a window, and of its overlap with th
 class FoundPoint(NamedTuple):
     """A key point: its text, and the spans of the document that state it.
 
-    `spans` are texts of the document. `missing` are quotes of the model that are not in the
-    document; a point without any span has no source there.
+    Attributes:
+        text: the key point.
+        spans: the texts of the document that state it; (): it has no source there.
+        missing: quotes of the model that are not in the document.
     """
 
     text: str
@@ -92,14 +94,21 @@ class KeyPointExtractor(ListMaker):
     and needs no call.
 
     Args:
-        rounds: the largest number of calls for one window.
-        most_tokens: the largest number of tokens of a window.
-        overlap: the largest number of tokens that a window repeats of the window before.
+        model, backend: the model that answers, see `ItemJudge`.
+        rounds: the largest number of calls for one window, >= 1.
+        most_tokens: the largest number of tokens of a window, above `overlap`.
+        overlap: the largest number of tokens that a window repeats of the window before, >= 0.
         count: counts the tokens of a text; by default its words between white space.
         example: show one worked example, made up for the prompt.
 
-    Raises: JudgeError, also if one of several windows or rounds fails.
-    Source: arXiv:2410.23000, key point extraction.
+    Raises: ValueError for numbers outside these ranges. JudgeError from a call, also if one of
+        several windows or rounds fails.
+    Source: arXiv:2410.23000 (Long2RAG), section 3.3.
+
+    >>> judge = KeyPointExtractor("lexical")
+    >>> reply = judge(question="Why do bridges sway?", document="Strong wind moves bridges.")
+    >>> [point.spans for point in reply.points]
+    [('Strong wind moves bridges.',)]
     """
 
     name = "keypoint_extractor"
@@ -166,7 +175,14 @@ class KeyPointExtractor(ListMaker):
     async def extract(
         self, question: str, document: str
     ) -> tuple[list[FoundPoint], list[Provenance]]:
-        """Return the points in the order of the windows, and the provenance of each call."""
+        """Find the key points of a document.
+
+        Args:
+            question: the question that key points help to answer.
+            document: the text to read; a long one is cut into windows.
+
+        Returns: the points in the order of the windows, and the provenance of each call.
+        """
         parts = windows(document, self.most_tokens, self.overlap, self.count)
         read = await asyncio.gather(*(self._read(question, part) for part in parts))
         points = _distinct(chain.from_iterable(points for points, _ in read))
@@ -258,7 +274,12 @@ REPAIRS = 2  # further calls after a reply that is not a partition
 
 
 class MergedPoint(NamedTuple):
-    """The common statement of one or more key points; `members` are indexes from 0, ascending."""
+    """The common statement of one or more key points.
+
+    Attributes:
+        text: the statement.
+        members: the 0-based indexes of the key points that it merges, ascending.
+    """
 
     text: str
     members: tuple[int, ...]
@@ -319,13 +340,20 @@ class KeyPointMerger(Judge):
     Fewer than two texts need no call.
 
     Args:
+        model, backend: the model that answers, see `ItemJudge`.
         most_points: the largest number of points in one call, >= 2.
-        repairs: the largest number of further calls after a wrong reply.
+        repairs: the largest number of further calls after a wrong reply, >= 0.
         example: show one worked example, made up for the prompt.
 
-    Raises: JudgeError if the last repair is still wrong; its detail names the numbers. The reason
-        is incomplete if the reply loses some, else unparseable.
-    Source: arXiv:2410.23000, key point aggregation. Blocks and repairs are ours.
+    Raises: ValueError for numbers outside these ranges. JudgeError from a call, if the last repair
+        is still wrong; its detail names the numbers. The reason is incomplete if the reply loses
+        some, else unparseable.
+    Source: arXiv:2410.23000 (Long2RAG), section 3.3. Blocks and repairs are ours.
+
+    >>> judge = KeyPointMerger("lexical")
+    >>> texts = ["Wind sways bridges.", "Bees dance.", "Wind sways bridges."]
+    >>> [point.members for point in judge(question="Why?", texts=texts).points]
+    [(0, 2), (1,)]
     """
 
     version = "3"
@@ -361,7 +389,14 @@ class KeyPointMerger(Judge):
     async def merge(
         self, question: str, texts: Sequence[str]
     ) -> tuple[list[MergedPoint], list[Provenance]]:
-        """Return the merged points, and the provenance of each call."""
+        """Merge key points that state the same.
+
+        Args:
+            question: the question that the key points help to answer.
+            texts: the key points.
+
+        Returns: the merged points, and the provenance of each call.
+        """
         points = [MergedPoint(text, (index,)) for index, text in enumerate(texts)]
         if len(points) <= self.most_points:
             return await self._join(question, points)
@@ -457,10 +492,15 @@ class ClaimExtractor(ListMaker):
     A blank answer makes none and needs no call.
 
     Args:
+        model, backend: the model that answers, see `ItemJudge`.
         example: show one worked example, made up for the prompt.
 
-    Raises: JudgeError.
-    Source: arXiv:2410.23000 scores the precision of answers; splitting into claims is our reading.
+    Raises: JudgeError from a call, if the reply cannot be read.
+    Source: arXiv:2410.23000 (Long2RAG), section 6.4, scores the precision of answers; splitting
+        into claims is our reading.
+
+    >>> ClaimExtractor("lexical")(answer="Strong wind moves bridges.").claims
+    ['Strong wind moves bridges']
     """
 
     name = "claim_extractor"
@@ -494,7 +534,13 @@ class ClaimExtractor(ListMaker):
         return reply._replace(values={"claims": fill_up(reply.values["claims"], n)})
 
     async def extract(self, answer: str) -> tuple[list[str], list[Provenance]]:
-        """Return the claims, and the provenance of the call if there was one."""
+        """Split an answer into claims.
+
+        Args:
+            answer: the text of the answer.
+
+        Returns: the claims, and the provenance of the call if there was one.
+        """
         if not answer.strip():
             return [], []
         reply = await self.ask("split", answer=answer)

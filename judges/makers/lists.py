@@ -33,15 +33,26 @@ class ListMaker(Judge):
     output: ClassVar[str]
 
     async def make_texts(self, **inputs: Any) -> list[str]:
-        """Make the texts of the list, in as many calls as needed. Raises: JudgeError."""
+        """Make the texts of the list, in as many calls as needed.
+
+        Args:
+            inputs: the inputs of a list, by the names in `made_from`.
+
+        Returns: the texts of the list, in order.
+        Raises: JudgeError as for a call of the judge.
+        """
         raise TypeError(f"{type(self).__name__} must define make_texts()")
 
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """Turn a human list into a worked example: a call whose reply is the list, ready for JSON.
 
         Args:
-            inputs: by `made_from`. texts: the list. spans: of a text, if known, the verbatim words
-                of the inputs that state it.
+            inputs: the inputs of the list, by the names in `made_from`.
+            texts: the texts of the human list.
+            spans: of a text, if known, the verbatim words of the inputs that state it.
+
+        Returns: the fields of the example, inputs and reply, by name.
+        Raises: TypeError if the class of the judge does not define it.
         """
         raise TypeError(f"{type(self).__name__} must define example()")
 

@@ -40,6 +40,11 @@ class QueryWriter(Judge):
     """Write queries for a sentence: `judge(question=, sentence=, wanted=3).queries`, a list.
 
     Blank and repeated queries, and queries beyond `wanted`, are dropped; the list may be empty.
+
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+
+    Raises: JudgeError from a call, if the reply cannot be read.
     """
 
     version = "3"
@@ -62,7 +67,15 @@ class QueryWriter(Judge):
     async def queries(
         self, question: str, sentence: str, wanted: int
     ) -> tuple[list[str], Provenance]:
-        """Write the queries. Returns: the queries, and the provenance of the call."""
+        """Write queries that search for evidence of a sentence.
+
+        Args:
+            question: the question that the answer responds to.
+            sentence: the sentence of the answer to check.
+            wanted: the largest number of queries.
+
+        Returns: the queries, and the provenance of the call.
+        """
         reply = await self.ask("write", question=question, sentence=sentence, wanted=wanted)
         distinct: dict[str, str] = {}
         for text in (" ".join(query.split()) for query in reply.values["queries"]):
@@ -96,7 +109,10 @@ class GapWriter(Judge):
 
     The prediction's `queries` has one query for each facet, in order.
 
-    Raises: JudgeError.
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+
+    Raises: JudgeError from a call, if the reply cannot be read.
     """
 
     name = "gap_writer"
@@ -126,7 +142,16 @@ class GapWriter(Judge):
         nuggets: Sequence[str],
         tried: Sequence[str],
     ) -> tuple[list[str], list[Provenance]]:
-        """Write a query for each facet. Returns: the queries, and the provenance of the call."""
+        """Write a query for each facet.
+
+        Args:
+            question: the question of the user.
+            facets: the parts of the question that lack facts.
+            nuggets: the facts found so far.
+            tried: the queries that were tried before.
+
+        Returns: the queries in the order of the facets, and the provenance of the call.
+        """
         reply = await self.ask(
             "write",
             question=question,
