@@ -94,7 +94,7 @@ def test_figures_stand_as_they_came_and_both_intervals_are_drawn_apart(opened):
     it.sees("1 score not corrected yet: fewer than 20 labels of its answers.")
     mark = rows.nth(1).locator("svg")
     assert mark.get_attribute("aria-label") == (
-        "judge .700, corrected .650, at every look .500 to .800, fixed sample .580 to .720"
+        "judge .700, corrected .650, confidence sequence .500 to .800, fixed sample .580 to .720"
     )
     band, line = mark.locator("rect.band"), mark.locator("line.whisker")
     inside = float(line.get_attribute("x1")) - float(band.get_attribute("x"))
