@@ -376,7 +376,14 @@ class ClaimJudge(ItemJudge):
         return nearest_point(item["claim"], item["key_points"])
 
     async def decide(self, *, key_points: str, claims: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask window by window."""
+        """Label each claim, window by window; `judge(...)` calls this.
+
+        Args:
+            key_points: the key points as one text, from `number_key_points`.
+            claims: the claims of one answer.
+
+        Returns: the prediction, see `ItemJudge.prediction`.
+        """
         items = [{"key_points": key_points, "claim": text} for text in claims]
         return self.prediction(await self.in_windows(items))
 

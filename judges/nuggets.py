@@ -103,7 +103,14 @@ class Nuggetizer(ListMaker):
             add_example(self.update, NUGGETS)
 
     async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask window by window, each time with the list so far."""
+        """Make a nugget list, window by window; `judge(...)` calls this.
+
+        Args:
+            question: the question that the nuggets answer.
+            passages: the texts to take facts from.
+
+        Returns: a prediction with `nuggets`, a list of texts, and `n_cut`.
+        """
         nuggets, n_cut, _ = await self.create(question, passages)
         return dspy.Prediction(nuggets=nuggets, n_cut=n_cut)
 
@@ -245,7 +252,16 @@ class NuggetProposer(Judge):
     async def decide(  # type: ignore[override]
         self, *, question: str, facet: str, passages: Sequence[str], known: Sequence[str] = ()
     ) -> dspy.Prediction:
-        """Ask once."""
+        """Find new nuggets in one call; `judge(...)` calls this.
+
+        Args:
+            question: the question of the user.
+            facet: the part of the question to look for.
+            passages: the texts to take facts from.
+            known: the nuggets found before.
+
+        Returns: a prediction with `proposed`, a list of ProposedNugget.
+        """
         nuggets, _ = await self.propose(question, facet, passages, known)
         return dspy.Prediction(proposed=nuggets)
 
@@ -338,7 +354,14 @@ class NuggetImportance(ItemJudge):
         return super().copy_with_fit(state)
 
     async def decide(self, *, question: str, nuggets: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask about all windows in parallel."""
+        """Rate nuggets, all windows in parallel; `judge(...)` calls this.
+
+        Args:
+            question: the question that an answer should cover.
+            nuggets: the facts to rate.
+
+        Returns: a prediction with `importance` and `verdicts`, in their order.
+        """
         labels, _ = await self.label(question, nuggets)
         return dspy.Prediction(importance=labels, verdicts=[label.value for label in labels])
 

@@ -83,7 +83,13 @@ class QuestionDecomposer(Judge):
         self.split = dspy.Predict(DecomposeQuestion)
 
     async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once."""
+        """Split a question in one call; `judge(...)` calls this.
+
+        Args:
+            question: the question of the user.
+
+        Returns: a prediction with `kind` and `subquestions`.
+        """
         split, _ = await self.decompose(question)
         return dspy.Prediction(kind=split.kind, subquestions=split.subquestions)
 
@@ -173,7 +179,14 @@ class SubQuestionGenerator(ListMaker):
             add_example(self.write, SUBQUESTIONS)
 
     async def decide(self, *, report: str, n: int = QUESTIONS) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once, or up to `rounds` times."""
+        """Write questions that a report answers; `judge(...)` calls this.
+
+        Args:
+            report: the text to cover.
+            n: the largest number of questions, >= 1.
+
+        Returns: a prediction with `questions`, a list of texts.
+        """
         return dspy.Prediction(questions=(await self.generate(report, n))[0])
 
     async def make_texts(self, *, report: str, n: int = QUESTIONS) -> list[str]:  # type: ignore[override]

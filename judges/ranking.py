@@ -90,7 +90,14 @@ class ListwiseRanker(Judge):
         self.rank = dspy.Predict(OrderPassages)
 
     async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once."""
+        """Rank passages in one call; `judge(...)` calls this.
+
+        Args:
+            question: the text that the passages should answer.
+            passages: the texts to rank, 2 or more.
+
+        Returns: a prediction with `order`, an Order.
+        """
         return dspy.Prediction(order=(await self.order(question, passages))[0])
 
     async def order(self, question: str, passages: Sequence[str]) -> tuple[Order, Provenance]:
@@ -165,7 +172,14 @@ class SetwiseRanker(Judge):
         self.pick = dspy.Predict(PickPassage)
 
     async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once."""
+        """Pick the best passage in one call; `judge(...)` calls this.
+
+        Args:
+            question: the text that the passages should answer.
+            passages: the texts to choose from, 2 or more.
+
+        Returns: a prediction with `best`, the 0-based index of the passage.
+        """
         return dspy.Prediction(best=(await self.best(question, passages))[0])
 
     async def best(self, question: str, passages: Sequence[str]) -> tuple[int, Provenance]:

@@ -203,7 +203,15 @@ class AnswerWriter(Judge):
     async def decide(  # type: ignore[override]
         self, *, question: str, passages: Mapping[str, str], way: Way = "passages"
     ) -> dspy.Prediction:
-        """Ask once, and again for repairs."""
+        """Write an answer, with repairs; `judge(...)` calls this.
+
+        Args:
+            question: the question to answer.
+            passages: id -> text, the best first.
+            way: "passages", or "memory": write without passages and citations.
+
+        Returns: a prediction with `sentences`, a list of Sentence.
+        """
         source = None if way == "memory" else passages
         return dspy.Prediction(sentences=(await self.write(question, source))[0])
 

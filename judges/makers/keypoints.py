@@ -141,7 +141,14 @@ class KeyPointExtractor(ListMaker):
             add_example(self.find, KEY_POINTS)
 
     async def decide(self, *, question: str, document: str) -> dspy.Prediction:  # type: ignore[override]
-        """Ask about all windows in parallel, and about each in rounds."""
+        """Find the key points of a document; `judge(...)` calls this.
+
+        Args:
+            question: the question that key points help to answer.
+            document: the text to read.
+
+        Returns: a prediction with `points`, a list of FoundPoint.
+        """
         return dspy.Prediction(points=(await self.extract(question, document))[0])
 
     async def make_texts(self, *, question: str, documents: Sequence[str]) -> list[str]:  # type: ignore[override]
@@ -378,7 +385,14 @@ class KeyPointMerger(Judge):
             add_example(self.join, MERGED_POINTS)
 
     async def decide(self, *, question: str, texts: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once, or once for every two blocks, and again for repairs."""
+        """Merge key points that state the same; `judge(...)` calls this.
+
+        Args:
+            question: the question that the key points help to answer.
+            texts: the key points.
+
+        Returns: a prediction with `points`, a list of MergedPoint.
+        """
         return dspy.Prediction(points=(await self.merge(question, texts))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
@@ -517,7 +531,13 @@ class ClaimExtractor(ListMaker):
             add_example(self.split, CLAIMS)
 
     async def decide(self, *, answer: str) -> dspy.Prediction:  # type: ignore[override]
-        """Ask once, or not at all."""
+        """Split an answer into claims; `judge(...)` calls this.
+
+        Args:
+            answer: the text of the answer.
+
+        Returns: a prediction with `claims`, a list of texts.
+        """
         return dspy.Prediction(claims=(await self.extract(answer))[0])
 
     async def make_texts(self, *, answer: str) -> list[str]:  # type: ignore[override]

@@ -21,6 +21,9 @@ Spans = Mapping[str, Sequence[str]]
 class ListMaker(Judge):
     """A judge that makes a list, which can be compared with a human list.
 
+    Args:
+        model, backend: the model that answers, see `ItemJudge`.
+
     Attributes:
         kind: the kind of files with human lists.
         made_from: the inputs of a list, the arguments of `make_texts`.

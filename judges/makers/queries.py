@@ -55,7 +55,15 @@ class QueryWriter(Judge):
         self.write = dspy.Predict(WriteQueries)
 
     async def decide(self, *, question: str, sentence: str, wanted: int = 3) -> dspy.Prediction:  # type: ignore[override]
-        """One call."""
+        """Write queries for a sentence; `judge(...)` calls this.
+
+        Args:
+            question: the question that the answer responds to.
+            sentence: the sentence of the answer to check.
+            wanted: the largest number of queries.
+
+        Returns: a prediction with `queries`, a list of texts.
+        """
         return dspy.Prediction(queries=(await self.queries(question, sentence, wanted))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
@@ -131,7 +139,16 @@ class GapWriter(Judge):
         nuggets: Sequence[str] = (),
         tried: Sequence[str] = (),
     ) -> dspy.Prediction:
-        """One call."""
+        """Write a query for each facet; `judge(...)` calls this.
+
+        Args:
+            question: the question of the user.
+            facets: the parts of the question that lack facts.
+            nuggets: the facts found so far.
+            tried: the queries that were tried before.
+
+        Returns: a prediction with `queries`, in the order of the facets.
+        """
         queries, _ = await self.queries(question, facets, nuggets, tried)
         return dspy.Prediction(queries=queries)
 
