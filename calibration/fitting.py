@@ -1,4 +1,4 @@
-"""Fit a judge to labels on some topics, and measure on others whether it helped."""
+"""Fit a judge to labels of some topics, and measure on other topics whether the fit helped."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Calibration(NamedTuple):
 
 
 class Judgements(NamedTuple):
-    """The verdicts on the items that were judged, and why the others were not, counted."""
+    """The verdicts on the judged items, and the number of failures by reason."""
 
     verdicts: Mapping[Cell, Verdict]
     unjudged: Counter[str]
@@ -71,19 +71,20 @@ class Judgements(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """A judge file, and the verdicts that its correction is for; items without were not judged."""
+    """A judge file, and the verdicts that its correction uses; items without a verdict failed."""
 
     file: JudgeFile
     verdicts: Mapping[Cell, Verdict]
 
 
 class Target(ABC):
-    """What is fitted and to what: a judge of items with labels, or one that makes lists with lists.
+    """A judge and the human data to which it is fitted: labels of items, or lists.
 
     Attributes:
-        judge: with a backend. One that was fitted before goes on from its prompts; its correction
-            is what "before" means, and is replaced.
-        items: what people said, each with its `topic_id`.
+        judge: the judge, with a backend. A judge that was fitted before starts from its prompts;
+            the fit replaces its correction, with which "before" is measured.
+        items: the human judgements, each with its `topic_id`.
+        settings: how to fit the judge and measure the fit.
     """
 
     judge: ItemJudge | ListMaker
@@ -92,7 +93,7 @@ class Target(ABC):
 
     @abstractmethod
     def splits(self) -> list[Split]:
-        """Who is fitted and tested on what; all that can be refused is refused, nothing is asked.
+        """Return the splits, and check everything that can be checked without a request.
 
         Raises: InputError, ValueError.
         """
@@ -103,35 +104,35 @@ class Target(ABC):
 
     @abstractmethod
     def count(self, items: Sequence[Any]) -> int:
-        """How many tasks of a search these items make."""
+        """Return how many tasks of a search these items make."""
 
     @abstractmethod
     def n_calls(self, measured: Any, items: Sequence[Any]) -> int:
-        """How many requests it takes to measure these items once more."""
+        """Return the number of requests that measure these items once more."""
 
     @abstractmethod
     def search(self, train: Sequence[Any], dev: Sequence[Any], **options: Any) -> Optimised:
-        """Look for a better prompt; options as of `prompts.optimisers.optimise`."""
+        """Search for a better prompt; for the options see `prompts.optimisers.optimise`."""
 
     @abstractmethod
     def report(
         self, splits: Sequence[Split], test: Sequence[Any], before: Any, after: Any
     ) -> dict[str, Any]:
-        """What was measured, ready for JSON; `after` is `before` where the prompt stayed.
+        """Return the figures, ready for JSON; `after` is `before` if the prompt did not change.
 
-        Raises: InputError if nothing was measured on both sides.
+        Raises: InputError if nothing was measured both before and after.
         """
 
     def fit_numbers(self, splits: Sequence[Split]) -> Calibration:
-        """The fit of a method that changes no prompt."""
+        """Fit by a method that does not change the prompt."""
         raise TypeError(f"{type(self).__name__} has no scores to fit numbers to")
 
     def parts(self, split: Split) -> list[list[Any]]:
-        """The items of train, dev and test."""
+        """Return the items of train, dev and test."""
         return [select_topics(self.items, part) for part in (split.train, split.dev, split.test)]
 
     def split(self) -> Split:
-        """The one split that a prompt is fitted by. Raises: InputError, ValueError."""
+        """Return the split by which a prompt is fitted. Raises: InputError, ValueError."""
         if self.judge.own_words == "prompt" and self.settings.method in PROMPT_METHODS:
             what = f"the prompt of {self.judge.name} is a file's (prompt)"
             raise InputError(f"{what}, which stays as it is")
@@ -144,13 +145,14 @@ class Target(ABC):
 def fit_target(
     target: Target, *, prompt_model: Backend | None = None, log: Path | None = None
 ) -> Calibration:
-    """Fit a judge to what people said of some topics and test it on others.
+    """Fit a judge to human judgements of some topics and test it on other topics.
 
     Args:
-        prompt_model: who writes instructions (mipro, gepa); None: the judge's own model.
-        log: where a prompt method notes its candidates.
+        target: the judge, the human judgements and the settings.
+        prompt_model: the model that writes instructions (mipro, gepa); None: the judge's own model.
+        log: the file to which a prompt method writes its candidates; None: no file.
 
-    Raises: InputError if the method cannot be fitted to these labels; JudgeError (budget) where
+    Raises: InputError if the method cannot be fitted to these labels; JudgeError (budget) if
         a prompt method could score no new prompt on all of dev.
     """
     with raise_as_input_error(target.settings.method):
@@ -163,13 +165,13 @@ def fit_target(
 def fit_and_test(
     judge: ItemJudge, examples: Examples, settings: Settings, **options: Any
 ) -> Calibration:
-    """Fit a judge of items to labelled examples; options and errors as of `fit_target`."""
+    """Fit a judge of items to labelled examples; for options and errors see `fit_target`."""
     return fit_target(ItemTarget(judge, examples, settings), **options)
 
 
 @contextmanager
 def raise_as_input_error(method: str) -> Iterator[None]:
-    """Raises what a method cannot be fitted to as InputError, and a spent budget as it is."""
+    """Turn errors of a fit into InputError, with the method in front; not a spent budget."""
     try:
         yield
     except (ValueError, JudgeError, ModuleNotFoundError) as error:
@@ -216,7 +218,7 @@ def _fit_prompt(
 
 
 class ItemTarget(Target):
-    """A judge of items, and labels that people gave them."""
+    """A judge of items, and human labels of items."""
 
     def __init__(self, judge: ItemJudge, examples: Examples, settings: Settings) -> None:
         self.judge: ItemJudge = judge
@@ -267,7 +269,7 @@ class ItemTarget(Target):
         return judge_examples(judge, items, self.settings)
 
     def count(self, items: Sequence[Example]) -> int:
-        """See Target: calls, of windows."""
+        """See Target: counts calls, each with a window of items."""
         return len(calls(self.judge, items))
 
     def n_calls(self, measured: Judgements, items: Sequence[Example]) -> int:
@@ -302,7 +304,7 @@ class ItemTarget(Target):
 
 
 class _Fitting:
-    """A method that fits numbers to the scores of the judge as it is."""
+    """A method that fits numbers to the scores of the judge without its correction."""
 
     def __init__(
         self, judge: ItemJudge, examples: Examples, settings: Settings, splits: list[Split]
@@ -316,7 +318,7 @@ class _Fitting:
         self._judgements = judge_examples(self._raw, examples.items, settings)
 
     def result(self) -> Calibration:
-        """The fit, tested."""
+        """Fit and test; return the calibration."""
         splits, tested = self._splits, []
         for split in splits:
             fit = self._fit((*split.train, *split.dev))
@@ -410,7 +412,7 @@ def judge_examples(judge: ItemJudge, items: Sequence[Example], settings: Setting
 
 
 def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Example], list[Example]]:
-    """So many items of each topic, at most half of them, drawn at random; and the others."""
+    """Draw `topic_labels` items of each topic, at most half of them; return them and the others."""
     rng = np.random.default_rng(settings.seed)
     few: set[tuple[str, ...]] = set()
     for topic in sorted({item.topic_id for item in items}):
@@ -424,15 +426,15 @@ ITEMS, TEST, SEARCH = "every item", "test, twice", "search, at most"
 
 
 def ask_what_it_asks(judge_set: JudgeSet, target: Target) -> float:
-    """Measure the items of a calibration, without a fit; how often those of a search are asked.
+    """Measure the items of a calibration without a fit, and return the cost factor of a search.
 
-    A method that fits numbers judges every item once. One that fits a prompt judges the test items
-    (or makes the test lists) before and after, and searches, here once over train and dev. A
-    search is not tried without a model, as its course is made of what models write: it counts as
-    the most it may take, at the length of the prompt as it is (worked examples make it longer),
-    with its proposals among the calls.
+    A method that fits numbers judges every item once. A method that fits a prompt judges the test
+    items (or makes the test lists) before and after, and searches on train and dev. Only a model
+    can run the search, because its course depends on what models write. The estimate therefore
+    judges train and dev once; the factor scales this cost to the maximum of the search, proposals
+    included, at the length of the current prompt (worked examples make it longer).
 
-    Raises: InputError as `fit_target`, before anything is asked.
+    Raises: InputError as `fit_target`, before any request.
     """
     judge, settings = target.judge, target.settings
     try:
@@ -456,7 +458,7 @@ def ask_what_it_asks(judge_set: JudgeSet, target: Target) -> float:
 
 
 def check_search(judge: Judge, settings: Settings, t: int, d: int) -> int:
-    """As `count_search_calls`. Raises: InputError for what the search itself would refuse."""
+    """Count like `count_search_calls`. Raises: InputError for a search that cannot start."""
     from .prompts.optimisers import NO_PROMPT, check_options, is_of_lists
 
     method = settings.method
@@ -470,7 +472,7 @@ def check_search(judge: Judge, settings: Settings, t: int, d: int) -> int:
 
 
 def count_search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int:
-    """The most requests of a search over calls of train and dev (docs/reference/fitting.md).
+    """Count the most requests of a search over calls of train and dev (docs/reference/fitting.md).
 
     Raises: ValueError for an unknown method.
 
@@ -498,7 +500,7 @@ def count_search_calls(method: str, options: Mapping[str, Any], t: int, d: int) 
 
 
 def scale_estimate(estimate: Estimate, times: float) -> Estimate:
-    """The same so often."""
+    """Multiply the numbers of an estimate by `times`."""
 
     def more(number: float | None) -> float | None:
         return None if number is None else number * times

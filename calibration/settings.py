@@ -1,4 +1,4 @@
-"""What a user chooses: how a judge is fitted and measured, and on which topics."""
+"""The choices of a user: how to fit and measure a judge, and on which topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ SHARES = (0.4, 0.2, 0.4)  # of the topics: train, dev, test
 
 @dataclass(frozen=True)
 class Split:
-    """Topic ids: what a method fits on, what it chooses by, and what it never sees."""
+    """The topic ids of each part of the data; no topic is in two parts.
+
+    Attributes:
+        train: the topics to which a method fits.
+        dev: the topics by which it chooses.
+        test: the topics that it never sees, which measure the fit.
+    """
 
     train: tuple[str, ...]
     dev: tuple[str, ...]
@@ -35,9 +41,18 @@ class Split:
 def split_topics(
     topics: Sequence[str], *, shares: tuple[float, float, float] = SHARES, seed: int = 0
 ) -> Split:
-    """Topics drawn into train, dev and test; the same for the same topics, shares and seed.
+    """Draw topics into train, dev and test; equal arguments give the same split.
 
-    Train and test get a topic at least, and so does dev if its share is not 0 and there are 3.
+    Train and test get at least one topic. Dev gets at least one if its share is not 0 and there are
+    3 topics.
+
+    Args:
+        topics: the ids of the topics, 2 or more.
+        shares: the shares of train, dev and test, which sum to 1; only dev may have 0.
+        seed: the seed of the draw, >= 0.
+
+    Returns:
+        The split.
 
     Raises: ValueError for fewer than 2 topics, or shares that are negative, do not sum to 1, or
         leave nothing to train or test.
@@ -57,7 +72,15 @@ def split_topics(
 
 
 def split_folds(topics: Sequence[str], n_folds: int, *, seed: int = 0) -> list[Split]:
-    """Splits in which each topic is tested once, by a fit to the topics of all other folds.
+    """Make splits that test each topic once, by a fit to the topics of all other folds.
+
+    Args:
+        topics: the ids of the topics.
+        n_folds: the number of folds, from 2 to the number of topics.
+        seed: the seed of the draw, >= 0.
+
+    Returns:
+        A split for each fold, without dev.
 
     Raises: ValueError for fewer than 2 folds, or more than there are topics.
     """
@@ -129,7 +152,7 @@ class Settings:
 
     @property
     def draws(self) -> Draws:
-        """The options of intervals: resamples, seed and level."""
+        """Return the options of intervals: resamples, seed and level."""
         return {"resamples": self.resamples, "seed": self.seed, "level": self.level}
 
 
@@ -137,9 +160,10 @@ _NAMED = ("topic_labels", "weigh_words", "seed", "resamples", "level")  # of `--
 
 
 def make_settings(options: Sequence[str], **chosen: Any) -> Settings:
-    """The settings, with `NAME=VALUE` options: those of a fit by their names, else the optimiser's.
+    """Make settings from `NAME=VALUE` options.
 
-    The values are read as YAML. Raises: InputError.
+    Options that are settings of a fit set them; all others are for the optimiser. The values are
+    read as YAML. Raises: InputError.
     """
     given: dict[str, Any] = {}
     for text in options:
@@ -159,13 +183,13 @@ def make_settings(options: Sequence[str], **chosen: Any) -> Settings:
 
 
 def choose_objective(settings: Settings, scale: Sequence[str], judge: ItemJudge) -> str:
-    """The objective of the settings, or the default for this scale."""
+    """Return the objective of the settings, or the default for this scale."""
     default = "linear" if len(scale) > 2 and judge.is_ordered else "kappa"
     return settings.objective or default
 
 
 def encode_objective(objective: str, scale: Sequence[str]) -> str:
-    """one_vs_rest:LABEL with the label's code, as the fits take it.
+    """Write one_vs_rest:LABEL with the label's code, the form that the fits read.
 
     Raises: ValueError if the scale has no such label.
     """
@@ -178,7 +202,7 @@ def encode_objective(objective: str, scale: Sequence[str]) -> str:
 
 
 def choose_main_figure(objective: str, scale: Sequence[str]) -> str:
-    """The figure that the verdict goes by: that of the objective where there is one."""
+    """Return the figure that decides the verdict: the figure of the objective, if it has one."""
     if len(scale) > 2 and objective == f"one_vs_rest:{scale[-1]}":
         return "best_vs_rest"
     has_own = objective in ("accuracy", "macro_f1") or (":" not in objective and len(scale) > 2)

@@ -48,11 +48,12 @@ def sample_fields(
     fields: Mapping[str, str],
     where: str,
 ) -> dict[str, Any]:
-    """The fields of one sample, as `nuggetjudge.evaluate` takes them.
+    """Return the fields of one sample, as `nuggetjudge.evaluate` reads them.
 
     Args:
-        given: the inputs of the system, and what is known about them; an answer in it is a
-            reference answer and is never judged. answered: the outputs of the system.
+        given: the inputs of the system, and other facts about them; an answer in `given` is a
+            reference answer and is never judged.
+        answered: the outputs of the system.
         fields: a part of a sample -> the field that holds it, if it has another name.
         where: the place for error messages.
 
@@ -92,10 +93,11 @@ _HEADINGS = {
 
 @dataclass(frozen=True)
 class Explained:
-    """A score and an explanation.
+    """A score and its explanation.
 
     Attributes:
-        feedback: the score and its judgements; then, under headings, what the answer misses, which
+        score: the score of the sample.
+        feedback: the score and its judgements. Then, under headings, what the answer misses, which
             sentences their citations do not support, and what was not judged.
     """
 
@@ -104,11 +106,15 @@ class Explained:
 
 
 def explain(score: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
-    """A score in words.
+    """Explain a score in words.
 
     Args:
+        score: the score of a sample.
         view: the answer with its judgements; None if there are none.
         eta: the lowest rating at which a text answers a sub-question.
+
+    Returns:
+        The score and its explanation.
     """
     lines_by_heading: dict[str, dict[str, None]] = {heading: {} for heading in _HEADINGS}
     for each in view.judged if view is not None else ():
@@ -347,12 +353,12 @@ _NO_ANSWERS = ("relevance", "items")  # tasks that do not judge answers
 
 
 class SampleJudge:
-    """Judges single samples by one measure, or by several measures together.
+    """Judges single samples by one measure or several.
 
-    Samples that arrive while a round is judged form the next round. So many concurrent calls, from
-    threads or asyncio tasks, cost as little as one `nuggetjudge.evaluate` of all samples, and give
-    the same result. All rounds share one cache, one budget and one set of judges. A copy of the
-    judge is the same judge.
+    Samples that arrive while others are judged form the next round. Many concurrent calls, from
+    threads or asyncio tasks, therefore cost as little as one `nuggetjudge.evaluate` of all samples,
+    and give the same result. All rounds share one cache, one budget and one set of judges. A copy
+    of the judge shares them too.
 
     Args:
         measure: the measure, such as V_strict, support_precision, coverage or KPR; or several, of
@@ -360,8 +366,8 @@ class SampleJudge:
         program: the tasks to run; None: the tasks that give the measures.
         model: the judging model; see `nuggetjudge.run`.
         settings: settings of `nuggetjudge.run`. `max_cost`, `max_calls` and `max_tokens` are for
-            all samples together; `concurrency` is the most judgements in flight. Only cached
-            replies are stored: there is no `out`.
+            all samples together; `concurrency` is the maximum number of judgements at the same
+            time. Only cached replies are stored: there is no `out`.
 
     Raises: InputError for invalid settings, or a measure that no task gives.
     """
@@ -395,16 +401,36 @@ class SampleJudge:
         return self._rounds.submit(make_sample(sample, 0), with_feedback=False).result()[0].score
 
     async def ascore(self, sample: Mapping[str, Any]) -> QuestionScore:
-        """Like `score`, for asyncio: blocks neither the event loop nor a thread."""
+        """Return the score of a sample without blocking the event loop or a thread.
+
+        Args:
+            sample: fields as in `nuggetjudge.evaluate`.
+
+        Raises: the errors of `score`.
+        """
         waiting = self._rounds.submit(make_sample(sample, 0), with_feedback=False)
         return (await asyncio.wrap_future(waiting))[0].score
 
     def explain(self, sample: Mapping[str, Any]) -> Explained:
-        """Like `score`, with an explanation of what the answer misses or does not support."""
+        """Return the score of a sample, and what its answer misses or does not support.
+
+        Args:
+            sample: fields as in `nuggetjudge.evaluate`.
+
+        Raises: the errors of `score`.
+        """
         return self.explain_each(sample)[0]
 
     def explain_each(self, sample: Mapping[str, Any]) -> list[Explained]:
-        """Like `explain`, for all measures; each explanation covers the tasks of its measure."""
+        """Return a score and an explanation for each measure.
+
+        Each explanation covers the tasks of its measure.
+
+        Args:
+            sample: fields as in `nuggetjudge.evaluate`.
+
+        Raises: the errors of `score`.
+        """
         return self._rounds.submit(make_sample(sample, 0), with_feedback=True).result()
 
     async def aexplain(self, sample: Mapping[str, Any]) -> Explained:

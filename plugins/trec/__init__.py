@@ -1,6 +1,8 @@
-"""Programs beside the core's, as TREC and other tools have them: battles of answers (`arena/`),
-reports compared with lists of questions (`argue/`), rubrics with signed weights (`rubric/`).
+"""Tasks of TREC and other tools.
 
-They come to the core by the entry points of pyproject.toml alone, as another package's programs do
+`arena/` has battles of answers, `argue/` compares reports with lists of questions, and `rubric/`
+has rubrics with signed weights.
+
+The core finds these tasks only by the entry points of pyproject.toml, like tasks of another package
 (docs/extending.md). May import every folder of the core, and `plugins.report` for its sections.
 """

@@ -1,4 +1,4 @@
-"""The judges here, as a config names them; their classes are imported when they are asked."""
+"""The judges of this folder, as a config names them; a class is imported at its first request."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the tasks and judges here bring to a config."""
+"""The sections and files that the tasks and judges of this folder add to a config."""
 
 from __future__ import annotations
 

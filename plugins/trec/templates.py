@@ -1,4 +1,4 @@
-"""Prompt templates of nuggetizer and UMBRELA, read as they are (docs/instruments.md)."""
+"""Prompt templates of nuggetizer and UMBRELA, read without changes (docs/instruments.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from ...records.rows import Row
 
 
 class ToolTemplate(Row):
-    """A template file of nuggetizer or UMBRELA, by its keys; `method` is read and not used."""
+    """A template file of nuggetizer or UMBRELA.
+
+    Attributes:
+        prefix_user: the text of the user's message.
+        system_message: the text of the system's message; "" if there is none.
+        method: read and not used.
+    """
 
     prefix_user: Text
     system_message: StrictStr = ""
@@ -30,9 +36,10 @@ GRADE_NAMES = ("o", "overall_score", "overall", "overall score", "final score", 
 def read_template(
     path: Path, text: str, settings: Mapping[str, Any], lines: Mapping[Keys, int]
 ) -> Definition | None:
-    """See Dialect: a `.txt` is a template of UMBRELA, YAML with `prefix_user` one of either tool.
+    """Read a template: a `.txt` file of UMBRELA, or YAML with `prefix_user` of either tool.
 
-    A `.txt` is the text alone, without white space around it, as umbrela reads it.
+    A `.txt` file is the text alone, without white space around it, as umbrela reads it. For the
+    arguments see Dialect.
     """
     if path.suffix == ".txt":
         if not text.strip():

@@ -1,4 +1,4 @@
-"""What the tasks here take from folders of other tools; each is named by an entry point.
+"""Readers of folders of other tools; an entry point names each reader.
 
 `theirs` is the ToolFiles of `plugins/exports`, which finds such folders and loads these functions.
 """
@@ -30,7 +30,7 @@ def take_battles(theirs: Any) -> None:
 
 
 def take_verdicts(theirs: Any) -> None:
-    """Write criteria of answers, and the rubric of a topic that has none in a file."""
+    """Write criteria of answers, and the rubric of each topic that no rubric file has."""
     rubrics: dict[str, Rubric] = {}
     for path in theirs.files("rubrics"):
         rubrics |= read_rubrics(path, theirs.problems)

@@ -1,4 +1,4 @@
-"""What every `judge build` shares: stages that make texts, whole topics, a folder of its own."""
+"""The shared parts of every `judge build`: stages that make texts, and its own folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATISTICS, DATASHEET = "statistics.json", "DATASHEET.md"
 
 
 class Excluded(NamedTuple):
-    """A topic that is not in the collection, and what it lacks."""
+    """A topic that is not in the collection, and the judgement that it lacks."""
 
     topic_id: str
     stage: str
@@ -67,16 +67,16 @@ class Build(ABC):
 
     @abstractmethod
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Write all files of its own; the statistics, and what the manifest says of the data."""
+        """Write all its files. Returns the statistics, and the manifest's notes about the data."""
 
     @abstractmethod
     def datasheet(self, manifest: Mapping[str, Any]) -> str:
-        """The text of DATASHEET.md."""
+        """Return the text of DATASHEET.md."""
 
     async def build(self) -> dict[str, Any] | None:
-        """The whole; the folder is complete when this returns the manifest.
+        """Build everything; the folder is complete when this returns the manifest.
 
-        None: it has to be built once more, see `Session.starts_again`.
+        None: the build must run once more, see `Session.starts_again`.
         """
         began = time.monotonic()
         with Results(self.config.run.out, self.names()) as results:
@@ -121,16 +121,16 @@ class Build(ABC):
         return {tuple(ids.values()): made for ids, made in rows if made is not None}
 
     def leave_out_missing(self, results: Results) -> None:
-        """Leave out the topics of which a judgement did not arrive so far."""
+        """Exclude the topics that lack a judgement so far."""
         for topic_id, (stage, reason) in results.missing.items():
             self.exclude(topic_id, stage, str(reason))
 
     def exclude(self, topic_id: str, stage: str, reason: str) -> None:
-        """Note the first thing that a topic lacks."""
+        """Note the first judgement that a topic lacks."""
         self.excluded.setdefault(topic_id, Excluded(topic_id, stage, reason))
 
     def names(self) -> Sequence[str]:
-        """All files of this and of earlier builds, which this one takes the place of."""
+        """Return all files of this build and of earlier builds, which this one replaces."""
         return self.files
 
 
@@ -198,7 +198,7 @@ def datasheet(title: str, about: str, parts: Mapping[str, Iterable[str]]) -> str
 
 
 def sources(hashes: Mapping[str, str]) -> Iterator[str]:
-    """Files by their names, with their hashes."""
+    """List files by their names, with their hashes."""
     for path, digest in hashes.items():
         yield f"- `{plain(Path(path).name)}`, SHA-256 `{digest}`"
 
@@ -220,7 +220,7 @@ def describe_generated(manifest: Mapping[str, Any], made: Mapping[str, str]) -> 
 
 
 def list_excluded(manifest: Mapping[str, Any]) -> list[str]:
-    """Topics, lines of files and others that are not in the collection."""
+    """List topics, lines of files and others that are not in the collection."""
     return [
         *(
             f"- topic `{plain(row['topic_id'])}`: {row['stage']} not made ({row['reason']})"
@@ -232,7 +232,7 @@ def list_excluded(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A Markdown table, the header first."""
+    """Write a Markdown table; the first row is the header."""
     header, *body = rows
     yield f"| {' | '.join(header)} |"
     yield "|" + "---|" * len(header)
@@ -241,5 +241,5 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """A name for Markdown, whatever it holds."""
+    """Write a name for Markdown, with odd characters replaced."""
     return "".join(c if c.isprintable() and c not in "|`<>" else "?" for c in text)

@@ -1,4 +1,4 @@
-"""manifest.json: what was run, on what, by which judges, and what came of it."""
+"""manifest.json: the inputs, settings, judges and results of a run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class _Always(TypedDict):
 
 
 class _ReadBack(_Always, total=False):
-    """What is read of a manifest again; it has all that is in `_Always`."""
+    """The values that are read from a manifest again, including all of `_Always`."""
 
     inputs: dict[str, StrictStr]
     files: dict[str, StrictStr]
@@ -119,7 +119,7 @@ _NOTES: Mapping[str, Any] = {
 
 
 def make_fingerprint(config: Config, inputs: Mapping[str, str]) -> str:
-    """Hash of the inputs and of every setting that can change a result."""
+    """Hash the inputs and every setting that can change a result."""
     of_run = {"limit": config.run.limit, "explain": config.run.explain}
     settings = config.model_dump(mode="json", exclude={"run"}) | of_run
     text = orjson.dumps([settings, inputs], option=orjson.OPT_SORT_KEYS)
@@ -127,7 +127,7 @@ def make_fingerprint(config: Config, inputs: Mapping[str, str]) -> str:
 
 
 def input_files(config: Config) -> list[Path]:
-    """Every file that a run reads."""
+    """List every file that a run reads."""
     data = config.data
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
              data.questions, data.reference, data.pool, data.keypoints, data.documents,
@@ -145,7 +145,7 @@ def input_files(config: Config) -> list[Path]:
 
 
 def _list_files(judge: JudgeConfig) -> list[Path]:
-    """The files that a judge's section names, and those that its prompt file names."""
+    """List the files that a judge's section names, and the files that its prompt file names."""
     texts = judge.instructions if isinstance(judge.instructions, Path) else None
     cascade = judge.cascade.state if judge.cascade is not None else None
     named = (judge.state, judge.demonstrations, judge.prompt, texts, cascade)
@@ -157,7 +157,7 @@ def _list_files(judge: JudgeConfig) -> list[Path]:
 
 
 def input_hashes(config: Config) -> dict[str, str]:
-    """SHA-256 of each input file that can be read; the readers complain about the others."""
+    """Hash each input file that can be read; the readers report the others."""
     hashes = {}
     for path in input_files(config):
         with suppress(InputError):
@@ -166,7 +166,7 @@ def input_hashes(config: Config) -> dict[str, str]:
 
 
 def check_unchanged(config: Config, inputs: Mapping[str, str]) -> None:
-    """Raise InputError unless the files, which are read more than once, are as they were hashed."""
+    """Raise InputError if a file, which is read more than once, changed after it was hashed."""
     now = input_hashes(config)
     for path in dict.fromkeys((*inputs, *now)):
         if now.get(path) != inputs.get(path):
@@ -174,7 +174,7 @@ def check_unchanged(config: Config, inputs: Mapping[str, str]) -> None:
 
 
 def check_not_input(config: Config, names: Container[str]) -> None:
-    """Raise InputError if one of these files of the folder, which will be written, is an input."""
+    """Raise InputError if a file of the folder that will be written is an input."""
     folder = config.run.out
     for path in input_files(config):
         if path.name in names and path.resolve().parent == folder.resolve():
@@ -184,7 +184,7 @@ def check_not_input(config: Config, names: Container[str]) -> None:
 
 
 def is_finished(folder: Path, fingerprint: str, program: str | None = None) -> bool:
-    """Whether this very run, or build by `program`, has been finished in this folder."""
+    """Return whether this very run, or build by `program`, is finished in this folder."""
     path = folder / MANIFEST
     return path.is_file() and read_manifest(folder, program).get("fingerprint") == fingerprint
 
@@ -215,7 +215,7 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
 
 
 def _rename_old(manifest: dict[str, Any]) -> None:
-    """Give what an earlier version wrote its name of today."""
+    """Rename fields of an earlier version to their current names."""
     of_data = manifest.get("data")
     for values in (manifest, of_data if isinstance(of_data, dict) else {}):
         for old in tuple(values):
@@ -225,14 +225,14 @@ def _rename_old(manifest: dict[str, Any]) -> None:
 
 
 def _how(folder: Path) -> str:
-    """What to do about a folder without a manifest."""
+    """Say what to do about a folder without a manifest."""
     if not (folder / STARTED).is_file():
         return ""
     return "; its run was stopped: the same `judge run` goes on, `judge score` reads what there is"
 
 
 def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise InputError, with the line, for a value of another type than was written."""
+    """Raise InputError, with the line, for a value of an unexpected type."""
     try:
         _read_back().validate_python(manifest)
         for name in manifest.keys() - _ReadBack.__annotations__.keys():
@@ -264,7 +264,7 @@ def _find_lines(path: Path) -> Mapping[Keys, int]:
 
 
 def read_folder_config(folder: Path) -> Config:
-    """The config of a finished run. Raises: InputError if this version cannot read it."""
+    """Read the config of a finished run. Raises: InputError if this version cannot read it."""
     try:
         return config_before(read_manifest(folder)["config"])
     except ValidationError:
@@ -272,7 +272,7 @@ def read_folder_config(folder: Path) -> Config:
 
 
 def describe_data(collection: Collection) -> dict[str, Any]:
-    """What manifest.json says of the data of a run."""
+    """Describe the data of a run for manifest.json."""
     return {
         "topic_ids": list(collection.topics),
         "run_ids": collection.run_ids,
@@ -286,7 +286,7 @@ def describe_data(collection: Collection) -> dict[str, Any]:
 
 
 def find_place(folder: Path) -> dict[str, str]:
-    """Where a run is at work, by which its inputs are found again: absolute, links followed."""
+    """Return the folders that help to find a run's inputs again: absolute, links followed."""
     return {"directory": os.path.realpath("."), "folder": os.path.realpath(folder)}
 
 
@@ -336,7 +336,7 @@ def make_manifest(
 
 
 def this_time(usage: Usage, before: Usage | None, began: float) -> dict[str, Any]:
-    """What a command took, as its manifest says; see `make_manifest`."""
+    """Return the cost of a command for its manifest; see `make_manifest`."""
     usage = usage.since(before or Usage())
     return {
         "requests": usage.requests,
@@ -352,7 +352,7 @@ def _kind(program: object) -> str:
 
 
 def _versions() -> dict[str, str]:
-    """Of Python, and of the packages that this process has used."""
+    """Return the versions of Python and of the packages that this process has used."""
     versions = {"python": platform.python_version()}
     for name, module in _PACKAGES.items():
         if module in sys.modules:
@@ -401,7 +401,7 @@ def independence(
 
 
 def dependence_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each way in which runs depend on the judge, and one on what is not known."""
+    """Write a sentence for each way in which runs depend on the judge, and one for unknown runs."""
     seen_by_run: Mapping[str, list[str]] = manifest.get(KEY, {})
     runs = manifest.get("data", {}).get("run_ids", [])
     for name, description in _DESCRIPTIONS.items():
@@ -434,7 +434,7 @@ def note_dependence(folders: Sequence[Path], named: Sequence[Path] | None = None
 
 
 def _find_writers(collection: Collection) -> dict[str, set[str]]:
-    """The models that wrote the answers of a run, where a manifest of ours says so."""
+    """Return the models that wrote the answers of each run, if one of our manifests names them."""
     models_by_run: dict[str, set[str]] = {}
     for folder in {path.resolve().parent.parent for path in collection.run_files}:
         try:

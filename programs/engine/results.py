@@ -1,4 +1,4 @@
-"""A results folder while it is written: rows stream out, nothing half-written is left behind."""
+"""A results folder while it is written: rows are written one by one; partial files are removed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl",
 
 
 def pretty(value: Any) -> bytes:
-    """JSON for people to read."""
+    """Write JSON for people."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 class RowWriter:
-    """Writes one JSON object a line."""
+    """Writes one JSON object per line."""
 
     def __init__(self, file: NewFile) -> None:
         self._file = file
@@ -76,7 +76,7 @@ class Results:
         self._trace: NewFile | None = None
 
     def part(self, name: str) -> Path:
-        """Where to write a file until it gets this name."""
+        """Return the path of a file until it gets this name."""
         self._names.append(name)
         return self.folder / f"{name}.part"
 
@@ -87,7 +87,7 @@ class Results:
             yield RowWriter(file)
 
     def write(self, name: str, rows: Iterable[Any]) -> None:
-        """Write one file, a row a line."""
+        """Write one file, one row per line."""
         with self.open(name) as writer:
             for row in rows:
                 writer.write(row)
@@ -172,12 +172,12 @@ class Results:
             self._share_failed = max(self._share_failed, share)
 
     def count(self, what: str, n: int = 1) -> None:
-        """Count something a reader should know beside the scores."""
+        """Count a fact that a reader should know beside the scores."""
         self.counts[what] += n
 
     @property
     def tokens(self) -> Counter[str]:
-        """Of all calls, whatever model answered."""
+        """Return the tokens of all calls to all models."""
         tokens: Counter[str] = Counter()
         for each in self.tokens_by.values():
             tokens.update(each)
@@ -194,7 +194,7 @@ class Results:
         return max(missing / (missing + judged) if missing else 0.0, self._share_failed)
 
     def figures(self, problems: Problems) -> dict[str, Any]:
-        """What a manifest says of what was counted."""
+        """Return the counts for a manifest."""
         return {
             "problems": problems.counts(),
             "counts": dict(sorted(self.counts.items())),
@@ -206,7 +206,7 @@ class Results:
         }
 
     def list_problems(self, problems: Problems) -> None:
-        """Write problems.jsonl: everything the readers left out or used with a doubt."""
+        """Write problems.jsonl: everything that the readers left out or used with a doubt."""
         self.write(
             "problems.jsonl",
             (
@@ -230,9 +230,9 @@ class Results:
 
 
 def list_published(folder: Path) -> list[str]:
-    """The files that the finished run in a folder wrote, as its manifest lists them.
+    """List the files that the finished run in a folder wrote, from its manifest.
 
-    [] without a finished run, and of what a build made.
+    []: the folder has no finished run, or a build wrote it.
     """
     try:
         files = orjson.loads((folder / MANIFEST).read_bytes())[FILES]
@@ -254,7 +254,7 @@ def _lock_folder(folder: Path) -> Lock:
 
 
 def _check_ours(folder: Path, names: Collection[str]) -> None:
-    """Refuse a folder, such as that of the data, with files that a run would replace."""
+    """Refuse a folder with files that a run would replace, such as the folder of the data."""
     ours = list_published(folder)
     if not ours and ((folder / "journal").is_dir() or (folder / MANIFEST).is_file()):
         return

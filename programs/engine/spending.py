@@ -1,4 +1,4 @@
-"""What calls, stages and agents of a run will take, and what they took (spend.jsonl)."""
+"""The estimated cost of calls, stages and agents of a run, and the actual cost (spend.jsonl)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNDER_WAY = "journal/spending.json"  # of the stage that is being asked; gone o
 
 
 class Spent(TypedDict):
-    """A row: what one stage took in one start of the command; `cost` in dollars, None: unknown."""
+    """The cost of one stage in one start of the command; `cost` in dollars, None: unknown."""
 
     start: NonNegativeInt
     at: StrictStr
@@ -69,7 +69,7 @@ def read_spending(folder: Path) -> list[Spent]:
 
 
 def cost_in_all(rows: Iterable[Spent]) -> float | None:
-    """Dollars; None as soon as that of one row is not known."""
+    """Return the sum in dollars; None if the cost of any row is unknown."""
     costs = [row["cost"] for row in rows]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
@@ -180,7 +180,7 @@ def _find_lost_stage(folder: Path, rows: Sequence[Spent]) -> Spent | None:
 
 
 def _calls(journal: Path, end: int) -> Iterator[Provenance]:
-    """The calls of the journal's lines from there on; the last may be torn."""
+    """Read the calls in the journal from this byte on; the last line may be incomplete."""
     try:
         stream = journal.open("rb")
     except OSError:
@@ -208,11 +208,11 @@ MARKS = '{}[]":,'
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one judge will be asked. Tokens are estimates.
+    """The calls of one judge in a run. Tokens are estimates.
 
     Attributes:
-        cost: in dollars; None: the price is not known.
-        cached_tokens: of the prompt tokens, those that a prefix cache can hold (see `Asked`).
+        cost: in dollars; None: the price is unknown.
+        cached_tokens: the prompt tokens that a prefix cache can hold (see `Asked`).
     """
 
     judge: str
@@ -271,18 +271,18 @@ def make_estimate(
 
 
 def show_alias(alias: str, model: ModelConfig) -> str:
-    """How a model is shown: its own name, with the alias where it has one."""
+    """Return the name of a model to show: its own, with the alias if it has one."""
     return model.model if alias == "default" else f"{alias} ({model.model})"
 
 
 def _size(reply: object) -> int:
-    """Characters of a reply as JSON; its marks count twice, as most are half a token."""
+    """Count the characters of a reply as JSON; marks count twice, as most are half a token."""
     text = json.dumps(reply, ensure_ascii=False, default=str)  # half a surrogate pair may be in it
     return len(text) + sum(map(text.count, MARKS))
 
 
 def _n_shared(one: str, other: str) -> int:
-    """Characters that both begin with."""
+    """Count the characters with which both texts begin."""
     same, end = 0, min(len(one), len(other)) + 1  # the first `same` are, the first `end` are not
     while end - same > 1:
         middle = (same + end) // 2

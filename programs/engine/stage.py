@@ -260,7 +260,11 @@ class Progress(Protocol):
     """Called with each finished item."""
 
     def advance(self, outcome: Outcome | None) -> None:
-        """Count an item; None: it was finished in an earlier run."""
+        """Count an item.
+
+        Args:
+            outcome: the end of its judgement; None: the item was finished in an earlier run.
+        """
         ...
 
 
@@ -412,7 +416,15 @@ async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None
 
 
 async def judge_item(ask: Ask, item: Item) -> Outcome:
-    """Judge one item; a JudgeError becomes its outcome, which names the questions that failed."""
+    """Judge one item; a JudgeError becomes its outcome, which names the questions that failed.
+
+    Args:
+        ask: asks the judges of the stage.
+        item: the item to judge.
+
+    Returns:
+        The judgement, or why it failed.
+    """
     with collect_failures() as failed:
         try:
             outcome = await ask(item)

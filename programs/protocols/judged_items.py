@@ -92,7 +92,7 @@ class JudgedItems:
 
     @property
     def topics(self) -> list[str]:
-        """The topic of each item, (n_items,)."""
+        """Return the topic of each item, (n_items,)."""
         at = self.key_names.index("topic_id")
         return [cell[at] for cell in self.cells]
 
@@ -114,13 +114,16 @@ def by_own_topics(items: JudgedItems) -> JudgedItems:
 
 
 def add_failed(items: JudgedItems, failed: Iterable[tuple[str, str]]) -> JudgedItems:
-    """Add an unjudged item for each answer that failed, and return the items.
+    """Add an unjudged item for each answer that failed.
 
     The item weighs as much as all items of the answer would.
 
     Args:
         items: the judged items.
         failed: the (run, topic) of each failed answer.
+
+    Returns:
+        The items, with the items that were added.
     """
     names = items.key_names
     if not {"run_id", "topic_id"} <= set(names):
@@ -145,7 +148,11 @@ def add_failed(items: JudgedItems, failed: Iterable[tuple[str, str]]) -> JudgedI
 
 
 class Collected:
-    """Items as they are read, each with its weight in the families of measures."""
+    """Items as they are read, each with its weight in the families of measures.
+
+    Args:
+        families: the names of the families of measures.
+    """
 
     def __init__(self, families: Sequence[str]) -> None:
         self.index: dict[Cell, int] = {}
@@ -166,7 +173,16 @@ class Collected:
         *,
         is_first: bool = True,
     ) -> None:
-        """Add an item, or add to the weights of one that is there."""
+        """Add an item, or add to the weights of an item that is already there.
+
+        Args:
+            cell: the ids of the item.
+            run_id: the run to which it counts.
+            label: the label; None: not judged.
+            probabilities: the probability of each label, in [0, 1]; None: the judge gave none.
+            weights: the weight of the item in each family of measures.
+            is_first: see `LabelledItem`.
+        """
         at = self.index.setdefault(cell, len(self.runs))
         if at == len(self.runs):
             self.runs.append(run_id)
@@ -187,7 +203,16 @@ class Collected:
         gains: Mapping[str, Mapping[str, float]],
         topics: Mapping[str, Sequence[str]],
     ) -> JudgedItems:
-        """Return the items with measures; `families` and `gains` by measure, `topics` by family."""
+        """Return the items with their measures.
+
+        Args:
+            kind: the kind of judgements.
+            scale: the labels, worst to best.
+            key_names: the names of the ids in a cell.
+            families: the family of each measure.
+            gains: the gain of each label, by measure.
+            topics: the topics of the means, by family.
+        """
         at = key_names.index("topic_id")
         of_item = [cell[at] for cell in self.index]
         measures = []
@@ -221,7 +246,11 @@ def equal_items(
 
     Args:
         rows: cell, run, label and probabilities of each item.
-        gains: label -> gain, by measure. topics: the topics of the means.
+        kind: the kind of judgements.
+        scale: the labels, worst to best.
+        key_names: the names of the ids in a cell.
+        gains: label -> gain, by measure.
+        topics: the topics of the means.
     """
     at = key_names.index("topic_id")
     sizes = Counter((run_id, cell[at]) for cell, run_id, _, _ in rows)
@@ -328,7 +357,8 @@ def item_measures(
     """Return the gain of each label, by measure; see `ItemScale.measures`.
 
     Args:
-        gains: {} for labels without gains, which have no mean.
+        labels: the labels.
+        gains: the gain of each label; {} for labels without gains, which have no mean.
         measure: the name of the mean.
     """
     means = {measure or MEAN_GAIN: dict(gains)} if gains else {}

@@ -53,6 +53,16 @@ __all__ = [
 
 
 def _no_passages(steps: Sequence[AnyStep]) -> Corpus:
+    """Refuse to search.
+
+    Args:
+        steps: the search steps, which are not used.
+
+    Returns:
+        Nothing, because it always raises.
+
+    Raises: InputError.
+    """
     raise InputError("there are no passages for the agent to search")
 
 
@@ -78,12 +88,12 @@ class Run:
 
     @property
     def config(self) -> Config:
-        """The config of the run."""
+        """Return the config of the run."""
         return self.session.config
 
     @property
     def judge_set(self) -> JudgeSet:
-        """The judges."""
+        """Return the judges of the run."""
         return self.session.judge_set
 
     def notes(self) -> dict[str, Any]:
@@ -126,21 +136,21 @@ class Folder:
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """The manifest's notes about the data."""
+        """Return the manifest's notes about the data."""
         about: Mapping[str, Any] = self.notes.get("data", {})
         return about
 
     @property
     def failed(self) -> list[tuple[str, str]]:
-        """The (run, topic) of answers that are missing because nuggetjudge itself failed.
+        """Return the (run, topic) of answers that are missing because nuggetjudge itself failed.
 
-        No task judges them.
+        No task judges these answers.
         """
         return [(run_id, topic_id) for run_id, topic_id, _ in self.data.get("failed", ())]
 
     @cached_property
     def programs(self) -> list[str]:
-        """The names of the tasks that ran."""
+        """Return the names of the tasks that ran."""
         return list(self.notes.get("config", {}).get("program", ()))
 
     def setting(self, section: str, name: str) -> Any:
@@ -286,6 +296,9 @@ class Program(ABC):
 
         Args:
             config: the config of the run.
+
+        Returns:
+            The topics, answers and passages.
 
         Raises: InputError with all errors.
         """
