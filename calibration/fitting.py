@@ -134,8 +134,8 @@ class Target(ABC):
     def split(self) -> Split:
         """Return the split by which a prompt is fitted. Raises: InputError, ValueError."""
         if self.judge.own_words == "prompt" and self.settings.method in PROMPT_METHODS:
-            what = f"the prompt of {self.judge.name} is a file's (prompt)"
-            raise InputError(f"{what}, which stays as it is")
+            what = f"the {self.judge.name} judge has a prompt from a file (its setting prompt)"
+            raise InputError(f"{what}; remove the setting to optimise the built-in prompt")
         if self.settings.folds is not None:
             raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
         topics = [item.topic_id for item in self.items]
@@ -235,11 +235,11 @@ class ItemTarget(Target):
         get_objective(encode_objective(objective, examples.scale), k)
         if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):
             what = f"the labels of {judge.name} have no order"
-            raise InputError(f"{what}, so {method} by {objective} has nothing to go by")
+            raise InputError(f"{what}; {method} with objective {objective} needs an order")
         if method == "platt" and k != 2:
-            raise ValueError(f"it is for two labels, got {k}; take ordinal")
+            raise ValueError(f"method platt needs two labels, got {k}; use method ordinal")
         if settings.options and method in FIT_METHODS:
-            raise InputError(f"options are for prompts, and {method} leaves them as they are")
+            raise InputError(f"options are for methods that change prompts; {method} has none")
         if settings.topic_labels < 0 or settings.seed < 0:
             raise ValueError("wanted topic_labels and seed of 0 or more")
         if isinstance(judge, Cascade):

@@ -238,7 +238,8 @@ def get_gateway(judge: Judge, method: str, backend: Backend | None = None) -> Ga
     if not isinstance(gateway, Gateway):
         raise ValueError(f"--method {method} {NO_PROMPT}")
     if judge.own_words == "prompt":
-        raise ValueError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
+        what = f"the {judge.name} judge has a prompt from a file (its setting prompt)"
+        raise ValueError(f"{what}; remove the setting to optimise the built-in prompt")
     return gateway
 
 

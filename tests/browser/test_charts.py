@@ -40,6 +40,19 @@ def test_points_are_named_beside_them(opened, reports):
     assert {*named} == {"complete", "miscited", "factdump", "thin"}
 
 
+def test_a_phone_shows_all_of_the_chart_of_score_and_length(opened, reports):
+    it = opened(reports("demo"), "length", viewport={"width": 390, "height": 844})
+    box, inside = it.page.locator("#length .plot").evaluate(
+        "(plot) => [plot.scrollWidth - plot.clientWidth, plot.querySelectorAll('a text').length]"
+    )
+    assert (box, inside) == (0, 4)
+    ends = it.page.locator("#length .plot text").evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect()).map((r) => [r.left, r.right])"
+    )
+    assert min(left for left, _ in ends) > 0
+    assert max(right for _, right in ends) <= 390
+
+
 def test_curves_are_named_at_their_ends(opened, reports):
     it = opened(reports("coverage"), "coverage")
     charts = it.page.locator("#coverage .chart svg").all()

@@ -223,7 +223,7 @@ REFUSED = {
     "a method, nearly": ({"method": "treshold"}, "did you mean threshold?"),
     "an objective": ({"objective": "magic"}, "unknown objective 'magic', wanted one of kappa"),
     "an objective's label": ({"objective": "one_vs_rest:7"}, "wanted one of none, partial, full"),
-    "platt for three": ({"method": "platt"}, "for two labels, got 3; take ordinal"),
+    "platt for three": ({"method": "platt"}, "needs two labels, got 3; use method ordinal"),
     "folds": ({"folds": 7}, "wanted 2 to 6 folds"),
     "folds of prompts": ({"method": "bootstrap", "folds": 2}, "folds are for methods that fit"),
     "options": ({"options": {"bsize": 3}}, "options are for prompts, and threshold"),

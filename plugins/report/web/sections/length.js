@@ -7,7 +7,8 @@ import { link } from "../state.js";
 
 export const keys = ["measure", "run"];
 
-const [WIDTH, HEIGHT] = [760, 420];
+const [WIDE, NARROW, HEIGHT] = [760, 380, 420];
+let WIDTH = WIDE; // of the drawing; a phone gets a narrow one, so that all of it is on the screen
 const PAD = { left: 48, right: 24, top: 16, bottom: 40 };
 
 /** See page.js. */
@@ -20,6 +21,7 @@ export function draw({ id, data, head }) {
     points.map((point) => point.run),
   );
   const rank = spearman === null ? "undefined" : num(spearman);
+  WIDTH = innerWidth < WIDE ? NARROW : WIDE;
   const drawing = plot(id, measure, points, front, chosen);
   return [
     el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),
@@ -130,7 +132,7 @@ function named(points, front, chosen, x, y) {
     const isFree = taken.every(
       ([left, right, other]) => Math.abs(other - height) > 15 || box[1] < left || box[0] > right,
     );
-    const isClear = points.every(({ words, score }, j) =>
+    const isClear = box[1] <= WIDTH && points.every(({ words, score }, j) =>
       j === i || Math.abs(y(score) - height + 11) > 11 || x(words) < box[0] || x(words) > box[1]);
     if (isFree && (isClear || points[i].run === chosen)) taken.push([...box, height, i]);
   }
