@@ -15,6 +15,7 @@ import dspy
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
     Field,
     StrictBool,
     WithJsonSchema,
@@ -102,9 +103,34 @@ class EvidenceRule(Row):
 class CustomJudgeDefinition(Row):
     """The content of a judge's YAML file: data only.
 
-    `labels` are ordered from worst to best. A map gives each a gain in [0, 1]. In a list, ordered
-    labels have gains in equal steps, and labels without an order have none.
+    Attributes:
+        name: the name in judge files, a lower-case word of up to 64 letters, digits and `_`; no
+            built-in judge may have it.
+        question: the instructions for the model, with the meanings of the labels.
+        inputs: the fields of an item that the judge reads: name -> what it holds. 1 or more.
+        labels: 2 or more labels, worst to best: label -> gain in [0, 1], or a list. Ordered labels
+            in a list have gains in equal steps; labels without an order have none.
+        ordered: True if the labels have an order.
+        measure: the name of the mean gain; None: `mean_gain`.
+        lexical: how the judge labels without a model: `look_for` is the input whose words are
+            looked for in the input `in`; `cuts` has, for each label but the worst, the overlap in
+            [0, 1] from which an item gets it. None: the judge needs a model.
+        evidence: what the judge quotes: `of` are the inputs (default: the input `in` of `lexical`,
+            or all), `needed_for` the labels that need a quote (default: all but those with gain
+            0). None: both defaults.
+
+    Raises: ValueError (pydantic's ValidationError) for names that have another meaning, gains that
+        do not ascend, and rules that name unknown inputs or labels.
+
+    >>> definition = CustomJudgeDefinition(
+    ...     name="tone", question="Is it polite?", inputs={"text": "the text"},
+    ...     labels=["rude", "neutral", "polite"],
+    ... )
+    >>> definition.gains
+    {'rude': 0.0, 'neutral': 0.5, 'polite': 1.0}
     """
+
+    model_config = ConfigDict(json_schema_extra={"description": "A judge's YAML file: data only."})
 
     name: Word = Field(description="lower-case word, used in judge files")
     question: Text = Field(description="instructions for the model, with the labels' meanings")
@@ -114,8 +140,8 @@ class CustomJudgeDefinition(Row):
     measure: Word | None = Field(
         default=None, description="name of the mean gain; default: mean_gain"
     )
-    lexical: LexicalRule | None = None
-    evidence: EvidenceRule | None = None
+    lexical: LexicalRule | None = Field(default=None, description="labels without a model")
+    evidence: EvidenceRule | None = Field(default=None, description="what the judge quotes")
 
     @field_validator("name")
     @classmethod
@@ -203,7 +229,7 @@ class CustomJudgeDefinition(Row):
 
     @property
     def groundless(self) -> frozenset[str] | None:
-        """Return the labels that need no quote; None: the labels without a gain."""
+        """Return the labels that need no quote; None: the labels with gain 0."""
         if self.evidence is None or self.evidence.needed_for is None:
             return None
         return frozenset(self.labels) - frozenset(self.evidence.needed_for)

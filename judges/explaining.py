@@ -116,7 +116,7 @@ class ExplainingJudge(Judge):
         quotable: the inputs that can be quoted, the most decisive first, each with the input that
             is looked for in it ("": all others). {}: the judge cannot give reasons. None: `source`,
             or all inputs if there is no source.
-        groundless: labels that need no evidence; None: the labels without a gain.
+        groundless: labels that need no evidence; None: the labels with gain 0.
         evidence: fields of the reply that quote, each with the input that it quotes; {}: none.
         rationale: the field of the reply with a reason; None: the judge gives no reason.
         requires_evidence: whether a label that needs evidence fails without a quote.

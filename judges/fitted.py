@@ -22,7 +22,12 @@ FORMAT: Literal["nuggetjudge-judge-1"] = "nuggetjudge-judge-1"
 
 
 class FittedPrompt(Row):
-    """The instructions and worked examples of one predictor."""
+    """The instructions and worked examples of one predictor.
+
+    Attributes:
+        instructions: the text that replaces the instructions of the question.
+        demos: the worked examples, each with its inputs and its reply by field; (): none.
+    """
 
     instructions: str = Field(min_length=1)
     demos: tuple[dict[str, JsonValue], ...] = ()
@@ -43,6 +48,16 @@ class JudgeFile(Row):
         fitted_on: the topics whose labels were used; a later fit must not be tested on them.
         words: the weights of the lexical score, by word stem.
         fitted: for people only: method, labels, split, model, figures before and after.
+
+    Raises: ValueError (pydantic's ValidationError) for a correction that does not fit the scale.
+
+    >>> state = JudgeFile(
+    ...     judge="support", version="3", scale=["none", "partial", "full"], model="lexical",
+    ...     correction={"cuts": [0.3, 0.8]},
+    ... )
+    >>> state.check("support", "4", ("none", "partial", "full"), "lexical")
+    Traceback (most recent call last):
+    ValueError: it was fitted to version 3 of the support judge; this is version 4. Fit it again
     """
 
     format: Literal["nuggetjudge-judge-1"] = FORMAT
@@ -130,6 +145,14 @@ def read_judge_file(path: Path) -> JudgeFile:
 
     Returns: the content of the file.
     Raises: InputError with file, line and what was wanted.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> state = JudgeFile(judge="support", version="3", scale=["none", "full"], model="lexical")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "fit.json")
+    ...     _ = path.write_text(state.text(), encoding="utf-8")
+    ...     read_judge_file(path) == state
+    True
     """
     _, row = parse_json_file(path, "a judge file")
     if isinstance(row, dict) and row.get("format") != FORMAT and is_saved_by_dspy(row):

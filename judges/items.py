@@ -40,10 +40,17 @@ class ItemJudge(ExplainingJudge):
     Attributes:
         name, version: the name in a config; a version that is raised when scores change.
         kind, key: the kind of its label files, and the ids that identify an item in them.
-        inputs, source, listed: the texts of an item, see `ExplainingJudge`.
+        inputs: the texts that decide one item, named as in its label files.
         optional: inputs that are shown if they are known, such as a title.
+        source: the input in which the others are looked for; None: none of them.
+        listed: the input of which one call takes up to `window`; None: one item a call.
+        predictor, output: the question, and the field of the reply that holds the label.
         answer_type: the type of a label in a prediction: a str, an enum or an int.
         scale: the labels, worst to best.
+        gains: the gain of each label, in [0, 1].
+        quotable: the inputs that the judge can quote, each with the input that is looked for in it
+            ("": all others). {}: it cannot quote. None: `source`, or all inputs without a source.
+        groundless: the labels that need no evidence; None: the labels with gain 0.
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
         overlap: the lexical score: how much of a text is found in `source`.
         is_derived: whether code derives the label from several replies; then prompts are not

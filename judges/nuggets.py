@@ -174,6 +174,11 @@ class ProposedNugget(NamedTuple):
         text: the nugget.
         passage: the 0-based index of the quoted passage; None: there is no such passage.
         span: the position of the quote in that passage, `text[start:end]`; None: not found.
+
+    >>> judge = NuggetProposer("lexical")
+    >>> reply = judge(question="Why?", facet="wind", passages=["Strong wind moves bridges."])
+    >>> reply.proposed
+    [ProposedNugget(text='Strong wind moves bridges', passage=0, span=(0, 25))]
     """
 
     text: str

@@ -34,6 +34,10 @@ class Order(NamedTuple):
         doubled: the number of repeated mentions of a passage.
         unknown: the number of numbers that belong to no passage.
         lost: the number of passages that the reply does not mention.
+
+    >>> order = Order((1, 0, 2), lost=1)
+    >>> order.indexes[0], order.is_mended
+    (1, True)
     """
 
     indexes: tuple[int, ...]

@@ -1,4 +1,6 @@
-"""Whole evaluations: `run` judges, and the rooms beside it do the rest. From the top: `run`,
-`analysis` and `doctor`; `pipelines`, `build` and `scoring`; `protocols`; `engine`; `inputs`;
-`config`. Each may import what stands below it; of those named together only `analysis` knows
-`scoring`, as one above it. The command line and calibration may import this folder."""
+"""Whole evaluations: `run` judges data and writes a results folder.
+
+A module imports only modules further down this list: `partial`; `run` and `analysis`; `pipelines`
+and `scoring`; `protocols`, the tasks; `engine`; `inputs`; `data_kinds`; `config`. The command line,
+evaluation, calibration and plugins import this folder.
+"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +24,7 @@ class Sections(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of an object."""
         if obj.docstring is not None:
-            obj.docstring.value = with_sections(obj.docstring.value)
+            obj.docstring.value = with_sections(obj.docstring.value) + list_labels(obj)
 
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
         """Show the value of a default that is a constant: `level=0.95` instead of `level=LEVEL`."""
@@ -32,6 +33,15 @@ class Sections(griffe.Extension):
                 if isinstance(parameter.default, griffe.ExprName):
                     value = find_value(parameter.default.canonical_path, loader)
                     parameter.default = value or parameter.default
+
+
+def list_labels(obj: griffe.Object) -> str:
+    """Return a list of the labels of a Label class with their meanings; "" for other objects."""
+    if not isinstance(obj, griffe.Class) or [str(base) for base in obj.bases] != ["Label"]:
+        return ""
+    labels = getattr(importlib.import_module(obj.parent.path), obj.name)
+    lines = (f"- `{each}`" + (f": {each.meaning}." if each.meaning else "") for each in labels)
+    return "\n\n" + "\n".join(lines)
 
 
 def list_functions(scope: griffe.Object) -> Iterator[griffe.Function]:

@@ -32,20 +32,9 @@ PYTHON = {  # module: the title of its page, and the names that it shows; (): it
     "nuggetjudge.retrieval": ("retrieval", ()),
     "nuggetjudge.calibration": ("calibration", ()),
     "nuggetjudge.programs.protocols.program": ("programs: tasks", ()),
-    "nuggetjudge.programs.engine.stage": (
-        "programs: stages",
-        (
-            *("Item", "Stage", "labels", "makes", "acts", "make_rows", "find_unjudged"),
-            *("Executor", "Work", "Pending", "Tally", "run_here"),
-        ),
-    ),
-    "nuggetjudge.programs.protocols.judged_items": (
-        "programs: labels to scores",
-        (
-            *("ItemScale", "LabelledItem", "JudgedItems", "Measure", "read_labelled"),
-            *("read_labelled_items", "item_values", "item_rows", "add_failed", "by_own_topics"),
-        ),
-    ),
+    "nuggetjudge.programs.engine.stage": ("programs: stages", ()),
+    "nuggetjudge.programs.protocols.judged_items": ("programs: labels to scores", ()),
+    "nuggetjudge.programs.engine.label_sheet": ("programs: files of labels to fill in", ()),
 }
 ELSEWHERE = {"nuggetjudge": ("nuggetjudge.plugins.check.checking.check",)}  # by entry points
 INHERITED = ("nuggetjudge",)  # pages whose classes also show what they inherit

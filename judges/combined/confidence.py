@@ -193,6 +193,15 @@ class CascadeFile(Row):
         models: the models that answered, if known, by member; "" for a single judge.
         fitted_on: the topics whose labels were used.
         fitted: its history, for people only.
+
+    Raises: ValueError (pydantic's ValidationError) for a cut that is not on the scale, or a
+        `calibrated` confidence without its model.
+
+    >>> state = CascadeFile(
+    ...     judge="support", scale=["none", "full"], confidence="agreement", threshold=0.8
+    ... )
+    >>> state.labels.labels, state.needs_lexical
+    (('none', 'full'), False)
     """
 
     format: Literal["nuggetjudge-cascade-1"] = FORMAT
@@ -249,5 +258,15 @@ def read_cascade_file(path: Path) -> CascadeFile:
 
     Returns: the content of the file.
     Raises: InputError with file, line and what was wanted.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> state = CascadeFile(
+    ...     judge="support", scale=["none", "full"], confidence="agreement", threshold=0.8
+    ... )
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "cascade.json")
+    ...     _ = path.write_text(state.text(), encoding="utf-8")
+    ...     read_cascade_file(path).threshold
+    0.8
     """
     return read_json_file(path, CascadeFile, FORMAT, "a cascade file")

@@ -42,6 +42,15 @@ class Explained(Followed):
 
     Raises: ValueError for a judge that derives its label from others, or that cannot quote.
         JudgeError from a call, if `first` gives no judgement.
+
+    >>> from dspy.utils import DummyLM
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> writer = SupportJudge()
+    >>> writer.set_lm(DummyLM([{"reasoning": "The passage says the same."}]))
+    >>> judge = Explained(SupportJudge("lexical"), writer, reasoning=True)
+    >>> judged = judge(sentence="Wind sways bridges.", passage="Wind sways bridges.")
+    >>> judged.label, judged.rationale
+    ('full', 'The passage says the same.')
     """
 
     role = EXPLAINER

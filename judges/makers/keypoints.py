@@ -39,6 +39,10 @@ class FoundPoint(NamedTuple):
         text: the key point.
         spans: the texts of the document that state it; (): it has no source there.
         missing: quotes of the model that are not in the document.
+
+    >>> judge = KeyPointExtractor("lexical")
+    >>> judge(question="Why do bridges sway?", document="Strong wind moves bridges.").points[0]
+    FoundPoint(text='Strong wind moves bridges', spans=('Strong wind moves bridges.',), missing=())
     """
 
     text: str
@@ -286,6 +290,9 @@ class MergedPoint(NamedTuple):
     Attributes:
         text: the statement.
         members: the 0-based indexes of the key points that it merges, ascending.
+
+    >>> KeyPointMerger("lexical")(question="Why?", texts=["Wind.", "Wind."]).points
+    [MergedPoint(text='Wind.', members=(0, 1))]
     """
 
     text: str

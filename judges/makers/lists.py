@@ -28,6 +28,11 @@ class ListMaker(Judge):
         kind: the kind of files with human lists.
         made_from: the inputs of a list, the arguments of `make_texts`.
         predictor, output: the question, and the field of the reply that holds the list.
+
+    >>> from nuggetjudge.judges import Nuggetizer
+    >>> judge = Nuggetizer("lexical")
+    >>> isinstance(judge, ListMaker), judge.kind, judge.made_from
+    (True, 'nuggets', ('question', 'passages'))
     """
 
     kind: ClassVar[ListKind]
@@ -42,7 +47,7 @@ class ListMaker(Judge):
             inputs: the inputs of a list, by the names in `made_from`.
 
         Returns: the texts of the list, in order.
-        Raises: JudgeError as for a call of the judge.
+        Raises: JudgeError as for a call of the judge; TypeError if its class does not define it.
         """
         raise TypeError(f"{type(self).__name__} must define make_texts()")
 

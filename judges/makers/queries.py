@@ -45,6 +45,10 @@ class QueryWriter(Judge):
         model, backend: the model that answers, see `ItemJudge`.
 
     Raises: JudgeError from a call, if the reply cannot be read.
+
+    >>> judge = QueryWriter("lexical")
+    >>> judge(question="Why do bridges sway?", sentence="Wind moves old bridges.", wanted=2).queries
+    ['Wind moves old bridges', 'Wind moves']
     """
 
     version = "3"
@@ -121,6 +125,11 @@ class GapWriter(Judge):
         model, backend: the model that answers, see `ItemJudge`.
 
     Raises: JudgeError from a call, if the reply cannot be read.
+
+    >>> judge = GapWriter("lexical")
+    >>> facets = ["the wind", "the material"]
+    >>> judge(question="Why do bridges sway?", facets=facets, nuggets=["Steel bends"]).queries
+    ['wind bends steel', 'material bends steel']
     """
 
     name = "gap_writer"

@@ -1,3 +1,5 @@
-"""Analyses of results: agreement, comparisons, leaderboards, coverage tables, and code that probes
-share. Imports scoring, protocols and folders below; the command line and calibration may import
-it."""
+"""Analyses of results: agreement, comparisons, leaderboards, coverage tables.
+
+It imports `scoring`, `protocols` and the folders below; the command line, calibration and plugins
+import it.
+"""

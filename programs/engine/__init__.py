@@ -1,3 +1,4 @@
-"""The engine that runs judgements: stages, journals, sessions, executors, results folders,
-manifests. It knows no task. It imports inputs, config, judges and backends; everything above it in
-programs/, calibration and the command line may import it."""
+"""The engine that runs judgements: stages, journals, sessions, executors and results folders.
+
+It knows no task. It imports `inputs`, `config`, `judges` and `backends`.
+"""

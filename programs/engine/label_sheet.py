@@ -16,8 +16,10 @@ from ...records.reading.problems import InputError, Problems
 from ...records.tables.label_rows import FORMULA, neutral
 from ...records.writing import write_file, writing
 
-# Ids that a spreadsheet writes otherwise when it saves: numbers with leading zeros, with more
-# than 15 digits or in exponents, dates, truth values.
+__all__ = ["write_sheet"]
+
+# Ids that a spreadsheet changes when it saves: numbers with leading zeros, with more than 15 digits
+# or with exponents, dates, truth values.
 _REWRITTEN = re.compile(
     r"0\d+|\d{16,}|\d+\.\d*|\d+[eE]\d+|\d{1,4}([-/])\d{1,2}(\1\d{1,4})?|true|false", re.IGNORECASE
 )
@@ -27,18 +29,31 @@ CELL_CHARS = 32_000  # a spreadsheet's cell holds 32,767
 def write_sheet(
     path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems, *, replace: bool = False
 ) -> None:
-    """Write rows that all have the same columns, as `path` ends: `.csv` or `.jsonl`.
+    """Write items and empty labels to a file for people, CSV or JSONL.
 
-    CSV is UTF-8 with a byte order mark, so that spreadsheets know it. A text that would be a
-    formula there gets a leading apostrophe, which `label_lines` takes away again, and one longer
-    than `CELL_CHARS` is cut, listed. Ids stay as they are: one that would be a formula is refused,
-    one that a spreadsheet would rewrite is listed.
+    CSV is UTF-8 with a byte order mark, by which spreadsheets recognise the encoding. Two texts
+    change in CSV. A text that a spreadsheet would read as a formula gets a leading apostrophe;
+    reading the labels removes it. A text of more than 32,000 characters is cut, with a warning. Ids
+    never change: an id that would be a formula is an error, and an id that a spreadsheet would
+    rewrite when it saves, such as 007, is a warning.
 
     Args:
-        replace: a file that is there already gives way: it can be made again.
+        path: the file, which ends in `.csv` or `.jsonl`.
+        rows: the rows, 1 or more, all with the same columns in the same order.
+        problems: receives the warnings.
+        replace: replace a file that exists. By default that is an error, because it may have
+            labels.
 
-    Raises: InputError for another ending, a file that is there already (there may be labels in
-        it) or that cannot be written, or such an id.
+    Raises: InputError for another ending, a file that exists or cannot be written, and an id that
+        would be a formula.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> rows = [{"topic_id": "t1", "run_id": "a", "answer": "Wind.", "label": None}]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "sheet.csv")
+    ...     write_sheet(path, rows, Problems())
+    ...     path.read_text(encoding="utf-8-sig").splitlines()
+    ['topic_id,run_id,answer,label', 't1,a,Wind.,']
     """
     if path.suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path}: wanted a name that ends in .csv or .jsonl")

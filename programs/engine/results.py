@@ -25,30 +25,43 @@ ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl",
 
 
 def pretty(value: Any) -> bytes:
-    """Write JSON for people."""
+    """Return indented JSON with a final line break, in bytes."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 class RowWriter:
-    """Writes one JSON object per line."""
+    """Writes one JSON object per line.
+
+    Args:
+        file: the open file.
+    """
 
     def __init__(self, file: NewFile) -> None:
         self._file = file
 
     def write(self, row: Any) -> None:
-        """Append one row."""
+        """Append one row.
+
+        Args:
+            row: an object that JSON can hold.
+        """
         self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
 class Results:
     """Files of a results folder, and the counts that its manifest shows.
 
-    Files end in `.part` until `publish` gives all of them their names at once, the manifest last:
-    a folder with a manifest holds one whole run. A run that fails leaves the one before as it was.
+    Files end in `.part` until `publish` gives all of them their names, the manifest last, so that
+    a folder with a manifest holds one complete run. A run that fails leaves the files of the
+    earlier run unchanged.
 
     Args:
-        names: of all files that may be written here; publishing replaces these files and those
-            of the run before.
+        folder: the path of the results folder.
+        names: all files that may be written here. Publishing replaces them and removes the other
+            files of the earlier run.
+
+    Attributes:
+        notes: the notes of tasks for the manifest, which `Program.score` reads.
 
     Raises: InputError if the folder cannot be written, another process is writing it, or it has
         files of these names that no run has written.
@@ -76,26 +89,45 @@ class Results:
         self._trace: NewFile | None = None
 
     def part(self, name: str) -> Path:
-        """Return the path of a file until it gets this name."""
+        """Return the path of a file until `publish` gives it its name.
+
+        Args:
+            name: the final name.
+        """
         self._names.append(name)
         return self.folder / f"{name}.part"
 
     @contextmanager
     def open(self, name: str) -> Iterator[RowWriter]:
-        """Write the rows of one file."""
+        """Open a file to write its rows: `with results.open(name) as rows: rows.write(row)`.
+
+        Args:
+            name: the name of the file.
+
+        Returns: a context manager that gives a RowWriter.
+        """
         with NewFile(self.part(name)) as file:
             yield RowWriter(file)
 
     def write(self, name: str, rows: Iterable[Any]) -> None:
-        """Write one file, one row per line."""
+        """Write a whole file, one row per line.
+
+        Args:
+            name: the name of the file.
+            rows: objects that JSON can hold.
+        """
         with self.open(name) as writer:
             for row in rows:
                 writer.write(row)
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
-        """Give all files their names; those of an earlier run that this one lacks go.
+        """Give all files their names, and remove files of an earlier run that this run lacks.
 
-        The manifest of a run gets their digests. What a build makes may be edited.
+        The manifest of a run gets the SHA-256 of each file. The manifest of a build does not,
+        because its files may be edited.
+
+        Args:
+            manifest: the content of manifest.json.
         """
         self._unjudged.close()
         if self._trace is not None:
@@ -116,7 +148,14 @@ class Results:
     def count_outcome(
         self, stage: str, ids: Mapping[str, Any], outcome: Outcome, *, n: int = 1
     ) -> None:
-        """Count one outcome that stands for `n` judgements; list it when there is none."""
+        """Count an outcome; write a failed one to unjudged.jsonl.
+
+        Args:
+            stage: the name of the stage.
+            ids: the ids of the item.
+            outcome: its judgement, or why it failed.
+            n: the number of judgements that the outcome has, >= 1.
+        """
         self.n_calls[stage] += len(outcome.provenance)
         for call in outcome.provenance:
             tokens = self.tokens_by[call.model]
@@ -140,7 +179,10 @@ class Results:
         """Write the steps of one item to trace.jsonl.
 
         Args:
-            agent: names what decides its steps: the fingerprint of its stage.
+            stage: the name of the stage.
+            agent: the fingerprint of the stage's judges and settings.
+            ids: the ids of the item.
+            steps: the steps of the agent.
         """
         if self._trace is None:
             self._trace = NewFile(self.part(TRACE))
@@ -153,16 +195,25 @@ class Results:
     def count_work(
         self, stage: str, limits: Limits, reply_limit: int, steps: Iterable[Mapping[str, Any]]
     ) -> None:
-        """Count what an agent did for one item; see `AgentWork`."""
+        """Count the work of an agent on one item, see `AgentWork`.
+
+        Args:
+            stage: the name of the stage.
+            limits: the limits of the agent.
+            reply_limit: the largest number of tokens of a reply; 0: unknown.
+            steps: the steps of the agent.
+        """
         self.agents.setdefault(stage, AgentWork(limits, reply_limit)).add(steps)
 
     def count_failed(
         self, what: str, lost: Sequence[tuple[Mapping[str, str], Reason]], n_made: int
     ) -> None:
-        """Count what was to be judged and could not be made.
+        """Count texts to judge that nuggetjudge itself failed to make.
 
         Args:
-            what: such as `answers`. lost: the ids of each, and why. n_made: how many are there.
+            what: the name of the texts, such as `answers`.
+            lost: the ids of each missing text, and the reason.
+            n_made: the number of texts that were made, >= 0.
         """
         for ids, reason in lost:
             detail = f"one of the {what} to judge, which could not be made; make it again"
@@ -172,7 +223,12 @@ class Results:
             self._share_failed = max(self._share_failed, share)
 
     def count(self, what: str, n: int = 1) -> None:
-        """Count a fact that a reader should know beside the scores."""
+        """Count a fact that the manifest shows, such as a wrong quote.
+
+        Args:
+            what: the fact, in words.
+            n: the number to add.
+        """
         self.counts[what] += n
 
     @property
@@ -185,16 +241,20 @@ class Results:
 
     @property
     def share_missing(self) -> float:
-        """Unjudged judgements among all, in [0, 1]; 0 if there are none at all.
+        """Return the share of judgements that failed, in [0, 1]; 0 without judgements.
 
-        Or what was not made among all of its kind, if that is more: with an answer all judgements
-        of it are missing.
+        If a larger share of the texts to judge could not be made, return that share, because all
+        judgements of such a text are missing.
         """
         missing, judged = self.n_unjudged.total(), self.n_judged.total()
         return max(missing / (missing + judged) if missing else 0.0, self._share_failed)
 
     def figures(self, problems: Problems) -> dict[str, Any]:
-        """Return the counts for a manifest."""
+        """Return the counts for a manifest.
+
+        Args:
+            problems: the problems of the input files.
+        """
         return {
             "problems": problems.counts(),
             "counts": dict(sorted(self.counts.items())),
@@ -206,7 +266,11 @@ class Results:
         }
 
     def list_problems(self, problems: Problems) -> None:
-        """Write problems.jsonl: everything that the readers left out or used with a doubt."""
+        """Write problems.jsonl: what the readers left out, or used despite a doubt.
+
+        Args:
+            problems: the problems of the input files.
+        """
         self.write(
             "problems.jsonl",
             (
@@ -232,7 +296,10 @@ class Results:
 def list_published(folder: Path) -> list[str]:
     """List the files that the finished run in a folder wrote, from its manifest.
 
-    []: the folder has no finished run, or a build wrote it.
+    Args:
+        folder: the path of the folder.
+
+    Returns: the names; [] if the folder has no finished run, or a build wrote it.
     """
     try:
         files = orjson.loads((folder / MANIFEST).read_bytes())[FILES]
@@ -243,7 +310,14 @@ def list_published(folder: Path) -> list[str]:
 
 
 def check_free(folder: Path, names: Collection[str]) -> None:
-    """Raise InputError, and write nothing, if `Results` would refuse the folder."""
+    """Check, without writing, that `Results` can write to a folder.
+
+    Args:
+        folder: the path of the folder.
+        names: the files that will be written.
+
+    Raises: InputError if `Results` would raise it.
+    """
     _check_ours(folder, (*names, TRACE))
     if (folder / "journal" / "lock").exists():
         _lock_folder(folder).close()

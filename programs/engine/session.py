@@ -45,13 +45,15 @@ log = logging.getLogger("nuggetjudge")
 class ProgressBar:
     """The progress of one stage, in a line that a terminal rewrites and removes at the end.
 
-    `usage` is that of the run, and so is the cost.
+    Without a terminal, a line is written every 30 seconds.
 
     Args:
+        name: the name of the stage.
         total: the number of items; None: unknown.
+        usage: the usage of the whole run, whose cost the line shows.
         quiet: draw nothing.
-        in_flight: describes what the run waits for, in the current event loop, if no item ends for
-            STALL_S, also when quiet; None: nothing is said.
+        in_flight: returns what the run waits for. A warning shows it if no item ends for 30
+            seconds, also if `quiet`; None: no warning.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class ProgressBar:
             self._live = Live(self._text(), console=console, auto_refresh=False, transient=True)
 
     def advance(self, outcome: Outcome | None) -> None:
-        """See engine.Progress."""
+        """See Progress."""
         if outcome is None:
             self._kept += 1
         elif isinstance(outcome, Unjudged):
@@ -82,7 +84,7 @@ class ProgressBar:
         self.step()
 
     def step(self) -> None:
-        """Count one more item; now and then the line is drawn again."""
+        """Count one more item; draw the line again if it is old."""
         self.done += 1
         now = self._finished = time.monotonic()
         self._patience = STALL_S
@@ -113,7 +115,7 @@ class ProgressBar:
             write_note(f"{self.line()}\n")
 
     def _watch(self, says: Callable[[], str]) -> None:
-        """Say what is in flight if nothing has ended for too long, and look again later."""
+        """Warn if no item has ended for too long, and check again later."""
         idle = time.monotonic() - self._finished
         if idle >= self._patience:
             what = f"{self._name}: nothing finished for {idle:.0f} s"
@@ -140,7 +142,16 @@ T = TypeVar("T")
 
 
 class Outcomes:
-    """The outcomes of a stage; call it with each item, in the stage's order."""
+    """Gives the outcome of each item of a stage: call it with the items, in the stage's order.
+
+    Args:
+        stage: the stage.
+        journal: the journal with the outcomes.
+        results: receives the counts, the failed judgements and the traces.
+        identity: the fingerprint of the stage's judges and settings.
+        reply_limit: the largest number of tokens of a reply; 0: unknown.
+        wants_probabilities: count labels without probabilities.
+    """
 
     def __init__(
         self,
@@ -158,9 +169,13 @@ class Outcomes:
         self._number = 0
 
     def __call__(self, item: Item) -> Outcome:
-        """The outcome of the next item, counted in the results.
+        """Return the outcome of the next item, and count it in the results.
 
-        Raises: InputError for one that cannot be of this item, as its journal was edited.
+        Args:
+            item: the next item of the stage.
+
+        Returns: its judgement, or why it has none.
+        Raises: InputError if the outcome does not fit the item, because the journal was edited.
         """
         outcome: Outcome
         if item.payload is None:
@@ -183,7 +198,7 @@ class Outcomes:
         return outcome
 
     def _count(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
-        """Count what a reader should know of verdicts."""
+        """Count labels, wrong quotes, missing probabilities and verified labels."""
         judge = self._stage.judges[0] if len(self._stage.judges) == 1 else self._stage.name
         for row in verdicts:
             if (label := row.get("label")) is not None:
@@ -206,7 +221,10 @@ class Session:
     """Judges stages one after the other; each continues from its journal.
 
     Args:
-        retry: ask again about items that the journals have as unjudged.
+        config: the config of the run.
+        judge_set: the judges of the run.
+        budget: the limits of the run, and its usage so far.
+        retry: ask again about items whose judgement failed before.
         quiet: draw no progress bar.
         asks: False: send no request; items that the journals lack are not judged.
     """
@@ -235,16 +253,25 @@ class Session:
 
     @property
     def spending(self) -> Spending:
-        """The record of what this start spends, in the folder that it writes."""
+        """Return the record of the cost of this start, in the run's folder."""
         if self._spending is None:
             self._spending = Spending(self.config.run.out, self.budget.usage)
         return self._spending
 
     @asynccontextmanager
     async def judge_stage(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
-        """Judge the items of a stage that its journal lacks; give a function to all outcomes.
+        """Judge the items of a stage that its journal lacks.
 
-        Call the function with each item, in the order of the stage.
+        Use it as `async with session.judge_stage(stage, run.results) as outcome:` and call
+        `outcome(item)` with each item, in the order of the stage.
+
+        Args:
+            stage: the stage.
+            results: receives the counts, the failed judgements and the traces.
+
+        Returns: a context manager that gives a function from an item to its outcome.
+        Raises: EndpointUnusable if no request can succeed; InputError for a journal that was
+            edited.
         """
         run = self.config.run
         identity = self.judge_set.fingerprint(stage.judges, stage.settings)
@@ -301,9 +328,14 @@ class Session:
     async def make_stage(
         self, stage: Stage, results: Results
     ) -> list[tuple[Mapping[str, Any], Any]]:
-        """Yield what was made of each item of a stage, with its ids; None: it was not judged.
+        """Judge a stage of `makes` or `acts` and collect what was made.
 
-        Texts and steps of items are not kept.
+        Args:
+            stage: the stage, whose outcomes have `made`.
+            results: receives the counts, the failed judgements and the traces.
+
+        Returns: for each item, in order, its ids and the value of `made`; None: it failed.
+        Raises: the errors of `judge_stage`.
         """
         async with self.judge_stage(stage, results) as outcome:
             return [(item.ids, _get_made(outcome(item))) for item in stage.items()]
@@ -314,7 +346,7 @@ class Session:
         return self.budget.describe_in_flight()
 
     def _at_once(self, stage: Stage) -> int:
-        """How many items are in memory: all that go into batches together, or as many as asked."""
+        """The number of items in memory: those of a batch, or those asked at the same time."""
         run = self.config.run
         if run.executor != "batch":
             return run.concurrency
@@ -322,10 +354,10 @@ class Session:
         return max(1, min(most, most if stage.total is None else stage.total))
 
     async def starts_again(self, failed: Iterable[bytes] = ()) -> bool:
-        """Whether questions that failed in this run were later answered in it, for another item.
+        """Return whether a question that failed in this run was later answered for another item.
 
-        If so, judge all stages once more: outcomes that rest on such a failure are made again from
-        the cached replies, and all others stay. A run then gives the same as its replay.
+        If so, judge all stages once more: outcomes that depend on such a failure are made again
+        from the cached replies, and all others stay. A run and its replay then have equal results.
 
         Args:
             failed: keys of further questions that failed, outside of stages.
@@ -359,15 +391,21 @@ def run_session(
     judge_set: JudgeSet | None = None,
     asks: bool = True,
 ) -> T:
-    """Open what a command with judges needs, do its work, and close everything.
+    """Open a session, do the work of a command in it, and close everything.
 
     Args:
+        config: the config of the command.
         judges: the judges that may be asked.
-        budget: shared with other work; None: that of the config.
-        judge_set: judges that are open already; None: those of the config.
+        work: an async function of the session.
+        retry: ask again about items whose judgement failed before.
+        quiet: draw no progress bar.
+        budget: a budget that other work shares; None: the budget of the config.
+        judge_set: judges that are open already; None: open the judges of the config.
         asks: see Session.
 
-    Raises: InputError for a limit in dollars without a price; whatever the work raises.
+    Returns: the result of `work`.
+    Raises: InputError for wrong settings of judges, or a limit in dollars for a model without a
+        price; EndpointUnusable if a model has no key; the errors of `work`.
     """
     names = list(judges)
     cache = None
@@ -401,7 +439,7 @@ def _get_made(outcome: Outcome) -> Any:
 
 
 def _check_hope(name: str, tally: Tally) -> None:
-    """Raise EndpointUnusable if everything of a stage was lost to errors of the endpoint."""
+    """Raise EndpointUnusable if all judgements of a stage failed by errors of the endpoint."""
     n_lost = tally.unjudged[Reason.ERROR.value]
     if n_lost and n_lost == tally.items:
         what = f"{name}: none of {n_lost} judgements could be made; the last: {tally.last}"

@@ -24,6 +24,21 @@ if TYPE_CHECKING:
     from .judge_set import JudgeSet
 
 
+__all__ = [
+    "Executor",
+    "Item",
+    "Pending",
+    "Stage",
+    "Tally",
+    "Work",
+    "acts",
+    "find_unjudged",
+    "labels",
+    "make_rows",
+    "makes",
+    "run_here",
+]
+
 YIELD_EVERY = 64  # items that need no waiting, such as lexical ones, between two looks at Ctrl-C
 
 
@@ -37,6 +52,10 @@ class Item(NamedTuple):
         n: the number of judgements that the item asks for, >= 1.
         missing: the name of the missing text; "": no text is missing.
         reason: the reason why the text is missing.
+
+    >>> ids = {"topic_id": "t1", "nugget_id": ["n1", "n2"]}
+    >>> Item(ids, ("The answer.", ["Wind.", "Ice."]), n=2).ids_at(1)
+    {'topic_id': 't1', 'nugget_id': 'n2'}
     """
 
     ids: Mapping[str, Any]
@@ -84,6 +103,15 @@ class Stage:
         values: checks the values of an outcome without its item; None: no check.
         misfit: a function that describes a value that does not fit its item; "" if all fit.
         limits: the limits of the agent that works on the items; None: there is no agent.
+
+    `labels`, `makes` and `acts` make the usual stages.
+
+    >>> async def ask(item):
+    ...     return Judged({"n_words": len(item.payload[0].split())}, ())
+    >>> items = [Item({"topic_id": "t1"}, ("Wind sways bridges.",))]
+    >>> stage = Stage("words", (), lambda: iter(items), ask)
+    >>> asyncio.run(stage.ask(items[0])).values
+    {'n_words': 3}
     """
 
     name: str
@@ -118,6 +146,13 @@ def labels(
         total: the number of items; None: unknown.
 
     Returns: a stage whose outcomes have `verdicts`: rows of label, score, ..., in order.
+
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> judges = {"support": SupportJudge("lexical")}  # in a task: run.judge_set
+    >>> item = Item({"topic_id": "t1"}, ("Wind sways bridges.", "Wind sways bridges."))
+    >>> stage = labels("support", judges, "support", lambda: iter([item]))
+    >>> make_rows(asyncio.run(stage.ask(item)), item.n)
+    [{'label': 'full', 'score': 1.0}]
     """
     judge: ItemJudge = judge_set[judge_name]
 
@@ -170,6 +205,13 @@ def makes(
         total: the number of items; None: unknown.
 
     Returns: a stage whose outcomes have `made`.
+
+    >>> async def split(text):
+    ...     return text.split(), []  # in a task, a judge writes
+    >>> item = Item({"topic_id": "t1"}, ("Wind sways bridges.",))
+    >>> stage = makes("words", (), split, lambda: iter([item]), made=list[str])
+    >>> asyncio.run(stage.ask(item)).values
+    {'made': ['Wind', 'sways', 'bridges.']}
     """
 
     async def ask(item: Item) -> Judged:
@@ -229,6 +271,9 @@ def make_rows(outcome: Outcome, n: int) -> list[dict[str, Any]]:
         n: the number of judgements of the item, `Item.n`.
 
     Returns: `n` rows, in order; `label` is None where a judgement is missing.
+
+    >>> make_rows(Unjudged(Reason.REFUSED, "the model refused"), 2)
+    [{'label': None}, {'label': None}]
     """
     if isinstance(outcome, Judged):
         verdicts = outcome.values["verdicts"]
@@ -241,6 +286,12 @@ def find_unjudged(outcome: Judged) -> dict[int, Unjudged]:
 
     Args:
         outcome: the outcome of an item of `labels`.
+
+    Returns: position in the window -> why it has no judgement; {} if all have one.
+
+    >>> rows = [{"label": "full"}, {"unjudged": ["ungrounded", "no quote", ""]}]
+    >>> find_unjudged(Judged({"verdicts": rows}, ()))[1].detail
+    'no quote'
     """
     rows = outcome.values.get("verdicts", ())
     return {
@@ -278,6 +329,10 @@ class Tally:
         resumed: the number of outcomes from an earlier start.
         judged: the number of items with a judgement.
         unjudged: the number of items without a judgement, by reason.
+
+    >>> tally = Tally(items=3, judged=2, unjudged=Counter(refused=1))
+    >>> tally.items - tally.judged
+    1
     """
 
     last: str = ""
@@ -294,6 +349,10 @@ class Pending(NamedTuple):
         number: its position in the order of the stage, from 0.
         digest: its hash, see `Item.digest`.
         item: the item.
+
+    >>> item = Item({"topic_id": "t1"}, ("Wind sways bridges.",))
+    >>> Pending(0, item.digest(), item).item.ids
+    {'topic_id': 't1'}
     """
 
     number: int
@@ -309,6 +368,20 @@ class Work:
         journal: receives the outcomes.
         progress: is called with each outcome; None: nothing is called.
         settle: is called before an outcome with steps is written.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> items = [Item({"topic_id": "t1"}, ("Wind sways bridges.",))]
+    >>> stage = Stage("words", (), lambda: iter(items), ask=None)
+    >>> with TemporaryDirectory() as folder:
+    ...     journal = Journal(Path(folder, "words.jsonl"))
+    ...     work = Work(stage, journal)
+    ...     for pending in work.left():
+    ...         if pending is not None:
+    ...             work.finish(pending, Judged({"n_words": 3}, ()))
+    ...     journal.close()
+    >>> work.tally.judged
+    1
     """
 
     def __init__(
@@ -325,7 +398,7 @@ class Work:
         self._progress = progress
 
     def left(self) -> Iterator[Pending | None]:
-        """Yield the items that the journal lacks, and now and then None, to let others run."""
+        """Yield the items that the journal lacks; every 64 items also None, to let others run."""
         for number, item in enumerate(self.stage.items()):
             if item.payload is None:
                 continue
@@ -364,6 +437,16 @@ class Executor(Protocol):
 
     It is called with the config, its judges and the budget of a run whose `run.executor` is its
     name. This process reads the data, and writes the journal and the results.
+
+    >>> class Here:
+    ...     def __init__(self, config, judge_set, budget):
+    ...         self.concurrency = 4
+    ...     async def run(self, work):
+    ...         await run_here(work, self.concurrency)
+    ...     def describe_in_flight(self):
+    ...         return "judgements of this process"
+    ...     async def aclose(self):
+    ...         pass
     """
 
     async def run(self, work: Work) -> None:
@@ -397,6 +480,20 @@ async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None
         ask: a function that judges one item; None: the function of the stage.
 
     Raises: EndpointUnusable as soon as one item raises it; the others are cancelled.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> async def ask(item):
+    ...     return Judged({"n_words": len(item.payload[0].split())}, ())
+    >>> items = [Item({"topic_id": "t1"}, ("Wind sways bridges.",))]
+    >>> stage = Stage("words", (), lambda: iter(items), ask)
+    >>> with TemporaryDirectory() as folder:
+    ...     journal = Journal(Path(folder, "words.jsonl"))
+    ...     asyncio.run(run_here(Work(stage, journal), concurrency=4))
+    ...     outcome = journal.outcome(0)
+    ...     journal.close()
+    >>> outcome.values
+    {'n_words': 3}
     """
     left, ask = work.left(), ask or work.stage.ask
 
@@ -422,8 +519,7 @@ async def judge_item(ask: Ask, item: Item) -> Outcome:
         ask: asks the judges of the stage.
         item: the item to judge.
 
-    Returns:
-        The judgement, or why it failed.
+    Returns: the judgement, or why it failed.
     """
     with collect_failures() as failed:
         try:
@@ -460,6 +556,16 @@ def acts(
         total: the number of items; None: unknown.
 
     Returns: a stage whose outcomes have `made` and steps.
+
+    >>> from nuggetjudge.agents import Agent
+    >>> class CountWords(Agent):
+    ...     name, inputs = "count_words", ("text",)
+    ...     async def act(self, tools, text):
+    ...         return {"n_words": len(text.split())}
+    >>> item = Item({"topic_id": "t1"}, ("Wind sways bridges.",))
+    >>> stage = acts("words", (), CountWords(), lambda: iter([item]))
+    >>> asyncio.run(stage.ask(item)).values
+    {'made': {'n_words': 3}}
     """
 
     async def ask(item: Item) -> Outcome:

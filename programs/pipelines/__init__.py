@@ -1,3 +1,4 @@
 """Find contexts and write answers: indexes, retrieval pipelines, generation, the closed loop.
-Imports protocols and folders below, not build or scoring; run and the command line may import
-it."""
+
+It imports `protocols` and the folders below, not `scoring`; `run` and the command line import it.
+"""

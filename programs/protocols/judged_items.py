@@ -23,6 +23,19 @@ from .scoreboard import Scoreboard, value_row
 if TYPE_CHECKING:
     from ...judges import ItemJudge
 
+__all__ = [
+    "ItemScale",
+    "JudgedItems",
+    "LabelledItem",
+    "Measure",
+    "add_failed",
+    "by_own_topics",
+    "item_rows",
+    "item_values",
+    "read_labelled",
+    "read_labelled_items",
+]
+
 Floats = NDArray[np.float64]
 ALL = "all"  # the run of items without a run, such as passages of a pool
 
@@ -38,6 +51,14 @@ class Measure:
             run sum to 1, or to less if some of its topics or sentences have no judgement.
         topics: the topics of the mean.
         by_own_topics: True if the mean of a run is over the topics of which it has items.
+
+    >>> rows = [(("t1", "a"), "a", "full", None), (("t2", "a"), "a", "none", None)]
+    >>> gains = {"support": {"none": 0.0, "full": 1.0}}
+    >>> key = ("topic_id", "run_id")
+    >>> items = equal_items(rows, "support", ("none", "full"), key, gains, ["t1", "t2"])
+    >>> [measure] = items.measures
+    >>> float(measure.weights @ measure.get_gains(items))
+    0.5
     """
 
     name: str
@@ -78,6 +99,13 @@ class JudgedItems:
         probabilities: (n_items,) label -> probability for each item; None: unknown.
         is_first: (n_items,) False for a second citation of a sentence.
         measures: the measures, with the weights of the items.
+
+    >>> gains = {"support": {"none": 0.0, "full": 1.0}}
+    >>> rows = [(("t1", "a"), "a", "full", None), (("t2", "a"), "a", "none", None)]
+    >>> key = ("topic_id", "run_id")
+    >>> items = equal_items(rows, "support", ("none", "full"), key, gains, ["t1", "t2"])
+    >>> items.labels, items.topics
+    (['full', 'none'], ['t1', 't2'])
     """
 
     kind: str
@@ -102,6 +130,15 @@ def by_own_topics(items: JudgedItems) -> JudgedItems:
 
     Args:
         items: the judged items.
+
+    Returns: the items; the weights of a run's items sum to 1 in each measure.
+
+    >>> rows = [(("t1", "a"), "a", "full", None), (("t2", "a"), "a", "none", None)]
+    >>> gains = {"support": {"none": 0.0, "full": 1.0}}
+    >>> key = ("topic_id", "run_id")
+    >>> items = equal_items(rows, "support", ("none", "full"), key, gains, ["t1", "t2", "t3", "t4"])
+    >>> items.measures[0].weights.tolist(), by_own_topics(items).measures[0].weights.tolist()
+    ([0.25, 0.25], [0.5, 0.5])
     """
     measures = []
     for measure in items.measures:
@@ -122,8 +159,15 @@ def add_failed(items: JudgedItems, failed: Iterable[tuple[str, str]]) -> JudgedI
         items: the judged items.
         failed: the (run, topic) of each failed answer.
 
-    Returns:
-        The items, with the items that were added.
+    Returns: the items, with the items that were added; unchanged if items have no run or topic.
+
+    >>> gains = {"support": {"none": 0.0, "full": 1.0}}
+    >>> rows = [(("t1", "a"), "a", "full", None)]
+    >>> key = ("topic_id", "run_id")
+    >>> items = equal_items(rows, "support", ("none", "full"), key, gains, ["t1"])
+    >>> added = add_failed(items, [("b", "t1")])
+    >>> added.runs, added.labels
+    (['a', 'b'], ['full', None])
     """
     names = items.key_names
     if not {"run_id", "topic_id"} <= set(names):
@@ -271,6 +315,9 @@ class LabelledItem(NamedTuple):
         cell: its ids, in the order of `ItemScale.key`.
         label: its label; None: not judged.
         probabilities: label -> probability; None: unknown.
+
+    >>> LabelledItem(("t1", "run-a"), "full", None).label
+    'full'
     """
 
     cell: Cell
@@ -289,6 +336,16 @@ class ItemScale(Row):
         is_ordered: True if the labels are ordered.
         gains: label -> gain; {}: labels have no gains.
         measure: the name of the mean gain; without gains it is not used.
+
+    Raises: ValueError (pydantic's ValidationError) for no labels, or gains of other labels.
+
+    >>> scale = ItemScale(
+    ...     judge="brevity", inputs=("answer",), key=("topic_id", "run_id"),
+    ...     labels=("long", "brief"), is_ordered=True, gains={"long": 0, "brief": 1},
+    ...     measure="brevity",
+    ... )
+    >>> list(scale.measures)
+    ['brevity', 'share_long', 'share_brief']
     """
 
     judge: str
@@ -318,6 +375,12 @@ class ItemScale(Row):
             judge: the judge, or its class.
             key: the names of the ids of an item.
             measure: the name of the mean gain.
+
+        Returns: the scale, with the inputs, labels and gains of the judge.
+
+        >>> from nuggetjudge.judges import SupportJudge
+        >>> ItemScale.of(SupportJudge, ("topic_id", "run_id", "sentence_index")).gains
+        {'none': 0.0, 'partial': 0.5, 'full': 1.0}
         """
         return cls(
             judge=judge.name,
@@ -372,6 +435,18 @@ def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[
         path: the file.
         scale: the ids and labels that rows may have.
         problems: receives an error for each row with a wrong id or label.
+
+    Returns: an iterator over the items, in the order of the file.
+    Raises: InputError if the file cannot be read.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> scale = ItemScale.of(SupportJudge, ("topic_id", "run_id"))
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "labels.jsonl")
+    ...     _ = path.write_text('{"topic_id": "t1", "run_id": "run-a", "label": "full"}')
+    ...     list(read_labelled(path, scale, Problems()))
+    [LabelledItem(cell=('t1', 'run-a'), label='full', probabilities=None)]
     """
     for line in read_lines(path, problems):
         cell = tuple(line.id(name) or "" for name in scale.key)
@@ -394,7 +469,18 @@ def read_labelled_items(
         topics: the topics of the means.
         problems: receives the errors.
 
+    Returns: the items with their weights, for means over the topics of which a run has items.
     Raises: InputError for wrong rows, and for items without topics.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> scale = ItemScale.of(SupportJudge, ("topic_id", "run_id"))
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "labels.jsonl")
+    ...     _ = path.write_text('{"topic_id": "t1", "run_id": "run-a", "label": "full"}')
+    ...     items = read_labelled_items(path, scale, ["t1"], Problems())
+    >>> items.runs, items.labels
+    (['run-a'], ['full'])
     """
     items = list(read_labelled(path, scale, problems))
     problems.raise_errors()
@@ -424,6 +510,15 @@ def item_rows(
         items: the judged items.
         scale: the ids, labels and gains of the items.
         topics: the topics of the means.
+
+    Returns: an iterator over the rows: each topic of a run, then its mean with the topic `all`.
+
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> scale = ItemScale.of(SupportJudge, ("topic_id", "run_id"))
+    >>> items = [LabelledItem(("t1", "a"), "full", None), LabelledItem(("t2", "a"), "none", None)]
+    >>> rows = item_rows(items, scale, ["t1", "t2"])
+    >>> [(row.topic_id, row.value) for row in rows if row.measure == "mean_gain"]
+    [('t1', 1.0), ('t2', 0.0), ('all', 0.5)]
     """
     board = Scoreboard(topics, by_own_topics=True)
     for (run_id, topic_id), values in sorted(item_values(items, scale).items()):
@@ -445,6 +540,13 @@ def item_values(
         scale: the ids, labels and gains of the items.
 
     Returns: (run, topic) -> measure -> value. The topic is "" for items without a topic.
+
+    >>> from nuggetjudge.judges import SupportJudge
+    >>> scale = ItemScale.of(SupportJudge, ("topic_id", "run_id", "sentence_index"))
+    >>> items = [LabelledItem(("t1", "a", "0"), "full", None)]
+    >>> items += [LabelledItem(("t1", "a", "1"), None, None)]  # not judged
+    >>> item_values(items, scale)["a", "t1"]["mean_gain"]
+    Value(value=1.0, n=1, n_unjudged=1, low=0.5, high=1.0)
     """
     labels: dict[tuple[str, str], Counter[str | None]] = {}
     expected: dict[tuple[str, str], list[float]] = {}

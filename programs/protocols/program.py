@@ -58,10 +58,7 @@ def _no_passages(steps: Sequence[AnyStep]) -> Corpus:
     Args:
         steps: the search steps, which are not used.
 
-    Returns:
-        Nothing, because it always raises.
-
-    Raises: InputError.
+    Raises: InputError, always.
     """
     raise InputError("there are no passages for the agent to search")
 
@@ -113,6 +110,13 @@ class Folder:
         notes: the notes of the manifest: `config`, `data` and the notes of its tasks; None: read
             from the folder, {} for a file.
         is_written: False while the files of the folder end in .part.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as name:
+    ...     _ = Path(name, "support.jsonl").write_text("")
+    ...     folder = Folder(Path(name), Problems(), notes={"data": {"topic_ids": ["t1"]}})
+    ...     folder.need("support.jsonl").name, folder.file("nuggets.jsonl"), folder.topics
+    ('support.jsonl', None, ['t1'])
     """
 
     def __init__(
@@ -230,6 +234,29 @@ class Program(ABC):
         judges_answers: whether it judges texts that systems wrote.
         judges_citations: whether it judges citations.
         paper: title and arXiv id of its source.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> class Length(Program):
+    ...     name, judges, kind = "length", (), "length"
+    ...     judged, files, shown = "lengths.jsonl", ("lengths.jsonl",), ("brevity",)
+    ...     async def judge(self, run):
+    ...         with run.results.open(self.judged) as rows:
+    ...             for answer in run.collection.answers():
+    ...                 is_brief = len(answer.text.split()) < 200
+    ...                 ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
+    ...                 rows.write({**ids, "brevity": float(is_brief)})
+    ...     def score(self, folder, board):
+    ...         for line in read_lines(folder.need(self.judged), folder.problems):
+    ...             brevity = line.row["brevity"]
+    ...             value = Value(brevity, n=1, n_unjudged=0, low=brevity, high=brevity)
+    ...             board.add(line.row["run_id"], line.row["topic_id"], {"brevity": value})
+    >>> board = Scoreboard(["t1", "t2"])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "lengths.jsonl")
+    ...     _ = path.write_text('{"topic_id": "t1", "run_id": "a", "brevity": 1.0}')
+    ...     Length().score(Folder(path, Problems()), board)
+    >>> [(row.topic_id, row.value) for row in board.rows()]  # without an answer, t2 counts 0
+    [('t1', 1.0), ('all', 0.5)]
     """
 
     name: ClassVar[str]
@@ -297,9 +324,7 @@ class Program(ABC):
         Args:
             config: the config of the run.
 
-        Returns:
-            The topics, answers and passages.
-
+        Returns: the topics, answers and passages.
         Raises: InputError with all errors.
         """
         coverage = config.coverage if "coverage" in config.program else None
@@ -472,6 +497,8 @@ def need_answers(collection: Collection) -> None:
         collection: the data of a run.
 
     Raises: InputError if there are no answers.
+
+    >>> need_answers(Collection(topics={}, run_files=[], n_answers=3))  # raises no error
     """
     if not (collection.n_answers or collection.failed):
         raise InputError("no answers: add the runs to judge (data.runs, --runs)")

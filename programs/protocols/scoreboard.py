@@ -41,6 +41,9 @@ class Meaning(NamedTuple):
             a topic that it did not answer counts 0.
         orders: its rank, from 1, among the measures that order topics and runs; 0: it does not
             order them.
+
+    >>> Meaning("Words of the answer.", is_quality=False, unit="words").unit
+    'words'
     """
 
     text: str

@@ -1,2 +1,5 @@
-"""Compute scores from stored judgements, and correct them with human labels. Imports protocols and
-folders below, not pipelines or build; analysis, run and the command line may import it."""
+"""Compute scores from stored judgements, and correct them with human labels.
+
+It imports `protocols` and the folders below, not `pipelines`; `analysis`, `run` and the command
+line import it.
+"""

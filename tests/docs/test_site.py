@@ -148,6 +148,8 @@ def test_every_public_name_has_its_docstring_in_the_reference(site):
     shown = page(site, "reference/python/nuggetjudge.html")
     for name in ("run", "evaluate", "compare", "agree", "calibrate", "Result.report"):
         assert f'id="nuggetjudge.{name}"' in shown
+    judges = page(site, "reference/python/judges.html")
+    assert "the passage supports every claim of it" in judges  # the meaning of a label
     for parameter in ("one", "other"):  # of compare, in one line of the docstring
         assert re.search(
             rf"<code>{parameter}</code>.{{0,900}}a result, a results folder", shown, re.S
