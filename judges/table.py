@@ -33,6 +33,9 @@ class Kind(NamedTuple):
             section.
         in_identity: options that are part of its identity, besides prompts, window and limit.
         spared_by: names of `data:` that may make it unnecessary.
+
+    >>> BUILT_IN["support"].labels_items, BUILT_IN["support"].makes_lists
+    (True, False)
     """
 
     home: str
@@ -48,11 +51,14 @@ class Kind(NamedTuple):
 
     @property
     def can_be_fitted(self) -> bool:
-        """Whether a config can load a judge file for it (`judges.NAME.state`)."""
+        """Return whether a config can load a judge file for it (`judges.NAME.state`)."""
         return bool(self.home)
 
     def load(self) -> Any:
-        """Import the class. Raises: ImportError or AttributeError if it does not exist."""
+        """Return the class, after importing its module.
+
+        Raises: ImportError or AttributeError if it does not exist.
+        """
         return _load(self.home)
 
 
@@ -61,10 +67,16 @@ class Variant(NamedTuple):
 
     Attributes:
         home: `module:Class`.
-        scale: `module:Class` of its labels, a Label. gains: the gain of each, worst first.
+        scale: `module:Class` of its labels, a Label.
+        gains: the gain of each label in [0, 1], worst first.
         reads: the texts of an item that it, or a person in its place, reads.
         words: TOML with the words for people who label by this scale.
         needs: texts that every item must have, each with the setting that makes it unnecessary.
+
+    >>> gains = {"long": 0.0, "brief": 1.0}
+    >>> words = Path("words.toml")
+    >>> Variant("brevity:Strict", "brevity:Brevity", gains, ("answer",), words).labels
+    ('long', 'brief')
     """
 
     home: str
@@ -76,16 +88,19 @@ class Variant(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels as text, worst to best."""
+        """Return the labels as text, worst to best."""
         return tuple(self.gains)
 
     def load_scale(self) -> type[Label]:
-        """Import the labels, with their meanings."""
+        """Return the class of the labels, which has their meanings."""
         scale: type[Label] = _load(self.scale)
         return scale
 
     def load(self) -> Any:
-        """Import the class. Raises: ImportError or AttributeError if it does not exist."""
+        """Return the class, after importing its module.
+
+        Raises: ImportError or AttributeError if it does not exist.
+        """
         return _load(self.home)
 
 

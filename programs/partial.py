@@ -26,9 +26,16 @@ class OtherFolder(NamedTuple):
     """A folder of judgements in the layout of another tool.
 
     Attributes:
+        path: the path of the folder.
         judged_files: the files with judgements.
         write_results: writes a results folder to a path, and returns the problems of the files.
-            Raises InputError for a broken file, with its line.
+            It raises InputError for a broken file, with its line.
+
+    >>> def find_folder(path):  # the entry point names this function
+    ...     file = path / "verdicts.jsonl"
+    ...     return OtherFolder(path, [file], lambda out: Problems()) if file.exists() else None
+    >>> find_folder(Path("no/such/folder")) is None
+    True
     """
 
     path: Path

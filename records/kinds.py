@@ -53,15 +53,16 @@ class Kind:
 
     Attributes:
         name: its name in label files, configs and on the command line.
-        key: the ids that identify an item, in label files and results. also: other names that files
-            have for an id. runs: the ids that identify runs.
+        key: the ids that identify an item, in label files and results.
+        also: other names that files have for an id.
+        runs: the ids that identify runs.
         scale: the labels, worst to best; a Label class gives each a meaning.
         gains: the gain of each label, in [0, 1].
-        many: the plural name of its items; "": the name of the kind. length_of: the text whose
-            length is measured, and its name; (): all texts of the judge.
+        many: the plural name of its items; "": the name of the kind.
+        length_of: the text whose length is measured, and its name; (): all texts of the judge.
         judge: the judge that gives such labels; "": no single judge.
         rows: the kind of files with such judgements, see `file_kind`; "": plain label files only.
-        read: reads the judgements in objects of such files. Errors: see the reader of the rows.
+        read: reads the judgements in objects of such files; None: from plain label files only.
         files: how to recognise files of this kind: by kind of file, whether an object is the first
             of one.
         spell: the label that a label file means; None: labels are compared as written.
@@ -71,6 +72,10 @@ class Kind:
         coarse: the two labels, worst first, of people who answer yes or no to a scale with
             more labels; (): none.
         has_more_grades: whether a file may have whole grades beyond `scale`.
+
+    >>> gains = {"absent": 0.0, "present": 1.0}
+    >>> Kind("facts", ("topic_id", "run_id", "fact_id"), ("absent", "present"), gains).labels
+    ('absent', 'present')
     """
 
     name: str
@@ -94,7 +99,7 @@ class Kind:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The labels as text, worst to best."""
+        """Return the labels as text, worst to best."""
         return tuple(getattr(label, "value", label) for label in self.scale)
 
 

@@ -34,6 +34,11 @@ PYTHON = {  # module: the title of its page, and the names that it shows; (): it
     "nuggetjudge.programs.protocols.program": ("programs: tasks", ()),
     "nuggetjudge.programs.engine.stage": ("programs: stages", ()),
     "nuggetjudge.programs.protocols.judged_items": ("programs: labels to scores", ()),
+    "nuggetjudge.programs.inputs": ("programs: data", ()),
+    "nuggetjudge.programs.config.base": (
+        "programs: settings and files",
+        ("Section", "Input", "JudgeSettings"),
+    ),
     "nuggetjudge.programs.engine.label_sheet": ("programs: files of labels to fill in", ()),
 }
 ELSEWHERE = {"nuggetjudge": ("nuggetjudge.plugins.check.checking.check",)}  # by entry points

@@ -104,12 +104,13 @@ class Dialect:
     """How another project writes its prompt templates.
 
     Attributes:
-        read: the prompt in a file, from its path, text, and, for YAML, settings with their lines;
-            None for a file of another dialect. Raises InputError for a broken one.
+        read: returns the prompt of a file from its path, its text and, for YAML, its settings with
+            their lines; None for a file of another dialect. It raises InputError for a broken file.
         keys: its names for `user` and `system`.
-        aliases: the input of each placeholder: the first of these that a judge has.
-        lists: how it writes lists, by input; other lists in Python syntax.
-        label_reply: how a reply with one label is read. list_reply: with several labels, or texts.
+        aliases: placeholder -> inputs; the first that a judge has is meant.
+        lists: how it writes lists, by input; other lists are in Python syntax.
+        label_reply: how a reply with one label is read.
+        list_reply: how a reply with several labels, or with texts, is read.
     """
 
     read: Callable[[Path, str, Mapping[str, Any], Mapping[Keys, int]], Definition | None]

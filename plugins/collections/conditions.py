@@ -29,8 +29,8 @@ from ...programs.engine.making import (
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
-from ...programs.inputs import note_instructions
 from ...records.documents import TopicDocuments, read_topic_documents
+from ...records.reading.injections import note_instructions
 from ...records.reading.problems import InputError, Problems
 from ...records.relevance import write_trec_run
 from ...records.rows import Ranking, Topic

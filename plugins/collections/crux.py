@@ -34,13 +34,13 @@ from ...programs.engine.making import (
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
-from ...programs.inputs import note_instructions
 from ...programs.protocols.coverage.files import Text, make_token_counter, write_ratings
 from ...programs.protocols.coverage.program import question_set, rate
 from ...programs.protocols.coverage.topic import CoverageData, TopicView
 from ...records.documents import Summary, read_summaries
 from ...records.judgements import Provenance
 from ...records.questions import Ratings, reference_id
+from ...records.reading.injections import note_instructions
 from ...records.reading.problems import Problems
 from ...records.rows import QuestionSet
 

@@ -28,11 +28,11 @@ from ...programs.engine.making import (
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
-from ...programs.inputs import note_instructions
 from ...programs.protocols.key_point_making import Made, find_points
 from ...records.documents import TopicDocuments, read_topic_documents
 from ...records.judgements import Provenance
 from ...records.key_points import key_point_set_row
+from ...records.reading.injections import note_instructions
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Passage, Topic
 from ...records.topics import read_topics

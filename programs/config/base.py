@@ -34,7 +34,15 @@ class Flag(NamedTuple):
 
 
 class Section(BaseModel):
-    """Settings, checked when they are read; an unknown setting is an error."""
+    """A section of a config; an unknown setting is an error.
+
+    Write a subclass whose fields are the settings. Each field has a default and a description.
+
+    >>> class LengthConfig(Section):
+    ...     most_words: int = Field(default=200, ge=1, description="words of a brief answer")
+    >>> LengthConfig(most_words=150).most_words
+    150
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -56,7 +64,14 @@ class JudgeSettings(Section):
     Another package subclasses it and names it in an entry point. Fields have defaults.
 
     Attributes:
-        judge: the name of the judge. variants: all classes that these settings may select.
+        judge: the name of the judge.
+        variants: all classes that these settings may select.
+
+    >>> class Titles(JudgeSettings):
+    ...     judge, variants = "support", ()
+    ...     language: str = Field(default="en", description="language of the passages")
+    >>> Titles().choose() is None  # the judge itself
+    True
     """
 
     judge: ClassVar[str]
@@ -67,11 +82,13 @@ class JudgeSettings(Section):
         return None
 
     def check(self, asked_for_labels: str) -> None:
-        """Raise ValueError, `FIELD: what`, for settings that cannot be combined.
+        """Check that the settings can be combined; a subclass may override it.
 
         Args:
             asked_for_labels: a setting that asks a model for the labels of the scale, such as
                 `verify`; "": none.
+
+        Raises: ValueError for settings that cannot be combined, as `FIELD: what is wrong`.
         """
 
 
@@ -107,14 +124,19 @@ class Input:
     """Input files for a task of another package: a field of `data:`.
 
     Attributes:
-        description: description of the setting.
-        suffixes: suffixes of files to read from a folder; (): the setting names one file.
+        description: the description of the setting.
+        suffixes: the suffixes of files to read from a folder; (): the setting names one file.
         read: reads the files; returns their content by topic, `given[NAME]` of the Collection.
         is_made: whether a task creates it if no file is given (`Program.makes`).
         query: returns the question of a topic from its content, so that a run needs no file of
             topics. None: the files have no questions.
         texts: returns the texts of ids from a topic's content: id name -> id -> text, such as
             `{"fact_id": {"f1": "..."}}`. Human labels with such ids then need no texts.
+
+    >>> def read_facts(paths, problems):
+    ...     return {path.stem: path.read_text().splitlines() for path in paths}  # by topic
+    >>> Input("facts of the topics", (".txt",), read_facts).suffixes
+    ('.txt',)
     """
 
     description: str

@@ -17,6 +17,7 @@ from ...metrics.answer_scores import SUFFIX
 from ...records.kinds import Cell, key_fields
 from ...records.labels import ItemRow, find_item_fields, item_lines, read_items
 from ...records.reading.fields import Line
+from ...records.reading.injections import looks_like_an_instruction
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import plain_error
 from ...records.rows import Topic
@@ -25,7 +26,7 @@ from ..config.sections import Config
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
 from ..engine.stage import Item, labels, make_rows
-from ..inputs import Collection, looks_like_an_instruction
+from ..inputs import Collection
 from .judged_items import (
     ITEMS,
     MEAN_GAIN,

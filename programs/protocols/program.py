@@ -47,6 +47,7 @@ __all__ = [
     "Meanings",
     "Program",
     "Run",
+    "Scoreboard",
     "Texts",
     "need_answers",
 ]

@@ -167,9 +167,14 @@ class Scoreboard:
     """Collects the values of each (run, topic) and makes score rows, runs in sorted order.
 
     Args:
-        topics: the topics that every run must answer; a run scores 0 on one that it did not
-            answer. None: those that any run answered.
+        topics: the topics that every run must answer; a run scores 0 on a topic that it did not
+            answer. None: the topics that any run answered.
         by_own_topics: a run's mean is over the topics for which it has values, in all measures.
+
+    >>> board = Scoreboard(["t1", "t2"])
+    >>> board.add("run-a", "t1", {"support": Value(0.5, n=4, n_unjudged=0, low=0.5, high=0.5)})
+    >>> [(row.topic_id, row.value) for row in board.rows()]
+    [('t1', 0.5), ('all', 0.25)]
     """
 
     def __init__(
@@ -188,7 +193,8 @@ class Scoreboard:
         """Exclude topics on which measures are undefined, such as those without nuggets.
 
         Args:
-            measures: None: all.
+            measures: the names of the measures; None: all measures.
+            topics: the topics to exclude.
         """
         for measure in (None,) if measures is None else measures:
             self._excluded.setdefault(measure, set()).update(topics)
@@ -196,12 +202,12 @@ class Scoreboard:
     def bound(self, measures: Collection[str] | None, topics: Mapping[str, int]) -> None:
         """Mark topics whose missing judgements could change any value of these measures.
 
-        For example, judgements of passages from which nuggets are made. Values stay, with the
-        widest bounds.
+        For example, nuggets are made from passages that were judged relevant. Values stay, with
+        the widest bounds.
 
         Args:
-            measures: None: all.
-            topics: the number of such judgements by topic, beside those that its values lack.
+            measures: the names of the measures; None: all measures.
+            topics: topic -> the number of such judgements, besides those that its values lack.
         """
         for measure in (None,) if measures is None else measures:
             self._bounded.setdefault(measure, {}).update(topics)
@@ -212,23 +218,38 @@ class Scoreboard:
         They are unjudged in every measure: no value, not in the mean, with the widest bounds.
 
         Args:
-            measures: measures of a task; they have rows even if nothing was made.
+            cells: the (run, topic) of each answer.
+            measures: the measures of a task, which have rows even if nothing was made.
         """
         for run_id, topic_id in cells:
             self._failed.setdefault(run_id, set()).add(topic_id)
         self._expected.append(measures)
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
-        """Add measures of one answer; later calls for the same answer add more."""
+        """Add the values of one answer; later calls for the same answer add more.
+
+        Args:
+            run_id: the run.
+            topic_id: the topic.
+            values: measure -> value.
+        """
         self._cells.setdefault(run_id, {}).setdefault(topic_id, {}).update(values)
 
     def ensure_runs(self, run_ids: Collection[str]) -> None:
-        """Add runs without answers, so that they score 0 instead of disappearing."""
+        """Add runs without answers, so that they score 0 instead of disappearing.
+
+        Args:
+            run_ids: the runs.
+        """
         for run_id in run_ids:
             self._cells.setdefault(run_id, {})
 
     def extend(self, rows: Iterable[ScoreRow]) -> None:
-        """Add finished rows; they come before all others."""
+        """Add finished rows, which come before all others.
+
+        Args:
+            rows: the rows.
+        """
         self._ready += rows
 
     def rows(self) -> Iterator[ScoreRow]:

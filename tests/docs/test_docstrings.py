@@ -26,13 +26,20 @@ BASES = (
     "nuggetjudge.programs.protocols.judged_items",
     "nuggetjudge.programs.engine.stage",
     "nuggetjudge.programs.engine.label_sheet",
+    "nuggetjudge.programs.inputs",
 )
 MODULES |= {name: importlib.import_module(name) for name in BASES}
 NAMES = [(module, name) for module, given in MODULES.items() for name in given.__all__]
+OF_ENTRY_POINTS = {  # docs/reference/entry-points.md
+    "nuggetjudge.judges.table": ("Kind", "Variant"),
+    "nuggetjudge.programs.config.base": ("Input", "JudgeSettings", "Section"),
+    "nuggetjudge.programs.partial": ("OtherFolder",),
+    "nuggetjudge.records.kinds": ("Kind",),
+}
 SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Warns|Source|Differs|Example):")
 ENTRY = re.compile(r" {4}(\w+(?:, \w+)*):")
-# Classes that nuggetjudge makes for a task or an executor; the example of `Program` reads them.
-MADE_FOR_YOU = ("Run",)
+# Made for a task; the examples of `Program` and `load_collection` read them.
+MADE_FOR_YOU = ("Collection", "Run")
 PROPERTIES = (property, functools.cached_property)
 KINDS = {"JudgeOutputError": "JudgeError", "NotImplementedError": ""}  # "": needs no name
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -169,6 +176,14 @@ def test_a_public_name_describes_its_arguments_and_has_an_example(module, name):
     if not (inspect.isclass(thing) or inspect.isfunction(thing)):
         pytest.skip("a module or a constant")
     assert find_gaps(thing, is_base=module in BASES) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(module, name) for module, names in OF_ENTRY_POINTS.items() for name in names],
+)
+def test_a_class_of_an_entry_point_is_described(module, name):
+    assert find_gaps(getattr(importlib.import_module(module), name), is_base=True) == []
 
 
 def test_a_fault_is_found():

@@ -9,7 +9,8 @@ import pytest
 from json_lines import write_rows
 
 from nuggetjudge.programs.config.sections import CoverageConfig, DataConfig
-from nuggetjudge.programs.inputs import expand_runs, load_collection, looks_like_an_instruction
+from nuggetjudge.programs.inputs import expand_runs, load_collection
+from nuggetjudge.records.reading.injections import looks_like_an_instruction
 from nuggetjudge.records.reading.lines import hash_file
 from nuggetjudge.records.reading.problems import InputError
 

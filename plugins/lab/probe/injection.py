@@ -19,8 +19,8 @@ from ....metrics.inference import SIGNED, resampling
 from ....programs.analysis.cell_texts import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.results import MANIFEST
-from ....programs.inputs import looks_like_an_instruction
 from ....records.labels import ItemRow
+from ....records.reading.injections import looks_like_an_instruction
 from ....records.reading.problems import InputError, Problems
 from ..changes import label_shift
 from .echoes import echo_rows, reply_with

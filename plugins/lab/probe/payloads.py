@@ -12,8 +12,8 @@ from typing import Literal
 import orjson
 
 from ....judges import ItemJudge
-from ....programs.inputs import looks_like_an_instruction
 from ....records.labels import ItemRow
+from ....records.reading.injections import looks_like_an_instruction
 from ....records.rows import Row
 
 CONTROL = "control"  # the kind of harmless remarks, which ask for no label
