@@ -1,1 +1,1 @@
-"""What the client costs beside the model: `python -m benchmarks`; see docs/benchmarks/speed.md."""
+"""Cost of the client, without the model: `python -m benchmarks` (docs/benchmarks/speed.md)."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks, print their tables, and exit 1 when one misses its bound."""
+"""Run the benchmarks, print their tables, and exit with 1 if one misses its bound."""
 
 from __future__ import annotations
 

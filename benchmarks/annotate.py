@@ -1,9 +1,9 @@
-"""`judge annotate`: how soon a label is on the disk, and how soon there is something to label.
+"""`judge annotate`: the time until a label is on the disk, and until the first item is shown.
 
-The first item is timed from the start of the command, in which nothing was imported, nor drawn, nor
-read before: by the clock, and in seconds of CPU, which other work on the machine does not lengthen.
-A real server in a process of its own over made-up judged support; people are connections that
-label in a closed loop: ask for an item, send its label, wait until it is kept, and so on.
+The time of the first item starts with the command, before anything is imported, drawn or read. It
+is measured by the clock and in seconds of CPU, to which other work on the machine adds nothing. A
+real server in its own process serves made-up judgements of support. Each person is a connection
+that labels in a loop: ask for an item, send its label, wait until it is stored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""W1 and W2: CPU of the client for one judgement, against a bare aiohttp + orjson loop.
+"""W1 and W2: CPU of the client for one judgement, compared with a bare aiohttp + orjson loop.
 
-The client renders the prompt, looks the key up, asks, parses, and writes cache and journal. The
-bare loop sends bodies of the same size, made by `orjson.dumps` from a dict of messages, and
-reads each reply with `orjson.loads`. Both run on asyncio's own loop with equal concurrency, and
-count from the first request after a warm-up that opens the connections.
+The client renders the prompt, looks its key up, sends the request, parses the reply, and writes
+cache and journal. The bare loop sends bodies of the same size, made by `orjson.dumps` from a dict
+of messages, and reads each reply with `orjson.loads`. Both run on asyncio's own loop with equal
+concurrency, and count from the first request after a warm-up that opens the connections.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Samples in memory: peak memory with few and with many, and a kill that costs no judgement.
+"""Samples in memory: peak memory with few and with many, and a kill that loses no judgement.
 
-The samples come from a generator and are judged by the support program through the mock endpoint:
-answers whose last sentence cites the first of five contexts of 1,100 characters. What grows is what
-a run holds: ids, the passages that are cited, and the scores by question.
+A generator makes the samples, and the support task judges them through the mock endpoint: answers
+whose last sentence cites the first of five contexts of 1,100 characters. Memory grows only by what
+a run keeps: ids, cited passages, and the scores by question.
 """
 
 from __future__ import annotations

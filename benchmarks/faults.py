@@ -1,6 +1,7 @@
-"""W6: an endpoint that fails: 1 % each of 429, 500, no answer at all, and broken JSON.
+"""W6: an endpoint that fails: 1% each of status 429, status 500, no reply, and broken JSON.
 
-Nothing may be lost or counted as judged that was not, and only what failed is sent again.
+No judgement may be lost, no failure may count as a judgement, and only failed requests are sent
+again.
 """
 
 from __future__ import annotations

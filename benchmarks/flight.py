@@ -1,6 +1,7 @@
-"""W5: how many requests are in flight at once, and how near the rate comes to what they allow.
+"""W5: the number of requests in flight, and how close the request rate comes to its maximum.
 
-A server that takes 200 ms allows in_flight / 0.2 s requests a second (Little's law).
+With n requests in flight, a server that takes 200 ms allows n / 0.2 s requests per second (Little's
+law).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How large the house is, and how much of it one judgement, one command or one program touches.
+"""The size of the code, and the part that one judgement, one command or one task touches.
 
-`python -m benchmarks.house` prints the checkout it stands in, part by part; with `--against COMMIT`
-beside the sizes of that commit.
+`python -m benchmarks.house` prints its own checkout, part by part; `--against COMMIT` adds the
+sizes of that commit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""install: what `pip install .` brings, by size and package, and what first commands cost in it.
+"""The size of `pip install .` by package, and the time of the first commands after it.
 
 `python -m benchmarks --only install` measures the files of this folder. To compare, name commits,
 or `.` for this folder: `python -m benchmarks.install d9e5995 .`

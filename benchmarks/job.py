@@ -1,8 +1,8 @@
-"""A shared task, 301 topics by 146 runs, at 1 % of its size: forecast, judged, and extrapolated.
+"""A shared task of 301 topics and 146 runs at 1% of its size: estimated, judged, extrapolated.
 
-`judge run nuggets,support` makes nuggets from 20 relevant candidates a topic, assigns them to
-every answer and judges every citation, at an endpoint that fails now and then (as in W6). What
-`--dry-run` says is set against the requests that the endpoint counted.
+`judge run nuggets,support` makes nuggets from 20 relevant candidates per topic, assigns them to
+every answer and judges every citation, at an endpoint that sometimes fails (as in W6). The estimate
+of `--dry-run` is compared with the requests that the endpoint counted.
 """
 
 from __future__ import annotations

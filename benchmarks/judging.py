@@ -1,4 +1,4 @@
-"""The path that a run takes for each judgement, from its texts to the journal."""
+"""The path of each judgement in a run, from its texts to the journal."""
 
 from __future__ import annotations
 

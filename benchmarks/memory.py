@@ -1,6 +1,6 @@
-"""W4: peak memory of the client with few and with many judgements queued: it must not grow.
+"""W4: peak memory of the client with few and with many queued judgements; it must not grow.
 
-The judgements come from a lazy iterator, as in programs; the same 64 are under way at once.
+A lazy iterator yields the judgements, as in tasks; 64 of them are in flight at the same time.
 """
 
 from __future__ import annotations

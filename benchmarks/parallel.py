@@ -1,6 +1,6 @@
-"""W7: what two client processes do beside one, each with half of the judgements.
+"""W7: the speed of two client processes, each with half of the judgements, compared with one.
 
-The server shares the CPUs with them, so that on two cores a factor of 2 is out of reach.
+The server shares the CPUs with the clients, so two cores cannot reach a factor of 2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fresh processes: the mock server beside the client, and one process for each measurement."""
+"""New processes: the mock server, and one process for each measurement."""
 
 from __future__ import annotations
 

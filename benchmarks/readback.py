@@ -1,8 +1,8 @@
 """Scores from 1,000,000 stored judgements: time and memory of reading them at the end of a run.
 
-A run makes its scores as `judge score` does, from the files it wrote. Here those files are written
-without a run: `support.jsonl` with a judged citation a line, `assignments.jsonl` with an answer
-and its ten nuggets a line. Each is scored in a process of its own, a tenth of it too.
+Like `judge score`, a run computes scores from the files that it wrote. Here the files are written
+without a run: `support.jsonl` with one judged citation per line, and `assignments.jsonl` with one
+answer and its ten nuggets per line. Each file, and a tenth of it, is scored in its own process.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""W3: CPU of going on with a run of which every judgement is finished.
+"""W3: CPU of resuming a run in which every judgement is finished.
 
-A first run of the support program asks the mock endpoint. Then `nuggetjudge.run` with the same
-settings, in fresh processes, finds every judgement in the journal; and, where the results folder
-was removed, every reply in the cache. Neither may ask anything, both must write the same bytes.
+A first run of the support task asks the mock endpoint. Then new processes call `nuggetjudge.run`
+with the same settings. They find every judgement in the journal or, if the results folder was
+removed, every reply in the cache. Neither may send a request, and both must write the same bytes.
 
-`judging again` is what is bounded: reading the items from the run files, knowing each again, and
-for the cache rendering its key, reading the reply and journaling the judgement. Reading and
-checking all inputs before, and writing results and scores after it, are what any run takes.
+The bound applies to `judging again`: read the items from the run files and recognise each; with the
+cache, also render its key, read the reply and write the judgement to the journal. Every run also
+checks all inputs before, and writes results and scores after it; these are not included.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""BM25 over made-up passages: time, memory and size of an index, and searches a second.
+"""BM25 over made-up passages: time, memory and size of an index, and searches per second.
 
-The passages are read from a JSONL file, as `judge index` reads them. Their words follow Zipf's
-law, the most frequent being stop words; a passage has 100 words on average. With more passages:
+The passages are read from a JSONL file, as `judge index` reads them. Their words follow Zipf's law;
+the most frequent are stop words. A passage has 100 words on average. To use more passages:
 `python -m benchmarks.retrieval --passages 500000`.
 """
 

@@ -1,10 +1,10 @@
-"""The pictures of the README and the docs: a terminal, the report, the labelling page.
+"""Make the pictures of the README and the docs: a terminal, the report, the labelling page.
 
-They are of the demo, and below 150 kB each.
+They show the demo, and each is below 150 kB.
 
     .venv-browser/bin/python -m benchmarks.screenshots [FOLDER]
 
-FOLDER is docs/images if it is not named. `make test-browser` makes the environment.
+FOLDER is docs/images by default. `make test-browser` makes the environment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a benchmark measured: a table, and its bounds."""
+"""The result of a benchmark: a table, and its bounds."""
 
 from __future__ import annotations
 

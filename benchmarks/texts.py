@@ -1,8 +1,8 @@
-"""Made-up sentences and passages, all different, as long as those of TREC RAG 2024, and collections
-of them as files.
+"""Made-up sentences and passages, all different, as long as those of TREC RAG 2024.
 
-There a judged sentence has 157 characters and a passage 1,092 in the median, and more than half
-of the passages hold a character outside Latin-1, which makes Python store them wider.
+In TREC RAG 2024, the median judged sentence has 157 characters and the median passage 1,092. More
+than half of the passages have a character outside Latin-1, so that Python stores them in wider
+units. This module also writes collections of such texts to files.
 """
 
 from __future__ import annotations

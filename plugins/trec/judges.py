@@ -1,4 +1,4 @@
-"""The judges of this folder, as a config names them; a class is imported at its first request."""
+"""The judges of this folder, by their names in a config; a class is imported when it is used."""
 
 from typing import Any
 

@@ -20,7 +20,7 @@ class ToolTemplate(Row):
     Attributes:
         prefix_user: the text of the user's message.
         system_message: the text of the system's message; "" if there is none.
-        method: read and not used.
+        method: a field of the file that is not used.
     """
 
     prefix_user: Text
@@ -28,7 +28,7 @@ class ToolTemplate(Row):
     method: StrictStr = ""
 
 
-# Where a grade stands in replies to UMBRELA's prompts; the names of umbrela's own reader.
+# The places of a grade in replies to UMBRELA's prompts, by the names of umbrela's own reader.
 GRADE_NAMES = ("o", "overall_score", "overall", "overall score", "final score", "final_score",
                "score", "o_score")  # fmt: skip
 

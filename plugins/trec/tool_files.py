@@ -16,7 +16,7 @@ from .rubric.verdicts import RUBRICS, VERDICTS, read_verdicts
 
 
 def take_battles(theirs: Any) -> None:
-    """Write battles, each in the order, or orders, in which it was judged."""
+    """Write battles, each in the order or orders in which it was judged."""
     with theirs.results.open(BATTLES) as rows:
         for path in theirs.files("battles"):
             for battle in read_battles(path, theirs.problems):
@@ -30,7 +30,7 @@ def take_battles(theirs: Any) -> None:
 
 
 def take_verdicts(theirs: Any) -> None:
-    """Write criteria of answers, and the rubric of each topic that no rubric file has."""
+    """Write the verdicts on criteria, and the rubric of each topic without one in a rubric file."""
     rubrics: dict[str, Rubric] = {}
     for path in theirs.files("rubrics"):
         rubrics |= read_rubrics(path, theirs.problems)

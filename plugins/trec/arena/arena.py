@@ -1,4 +1,4 @@
-"""Battles of answers: strengths with intervals, who beat whom, what position did to verdicts."""
+"""Battles in the report: strengths with intervals, wins by pair of runs, effect of position."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .standings import Standing, Standings, standings_in
 
 
 def make_battles(source: Source) -> Mapping[str, Any] | None:
-    """The standings of each folder with battles; None where there are none."""
+    """Return the standings of each folder with battles; None if no folder has any."""
     standings = [(path, standings_in(path)) for path in source.paths]
     folders = [_folder(source, path, one) for path, one in standings if one is not None]
     return {"folders": folders, "count": sum(one["n"] for one in folders)} if folders else None
 
 
 def _folder(source: Source, path: Path, standings: Standings) -> dict[str, Any]:
-    """One folder; `won` has for each run, against each in the same order, wins and battles."""
+    """The standings of one folder; `won` has, for each run against each other, wins and battles."""
     names = [one.run_id for one in standings.runs]
     return {
         "folder": str(source.name_path(path)),

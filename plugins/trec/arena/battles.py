@@ -12,8 +12,8 @@ from ....records.rows import LabelScores, Row
 BattleLabel = Literal["loss", "tie", "win"]
 VerdictLabel = Literal["loss", "both_bad", "tie", "win"]
 
-# How a run did against its opponent, worst to best, and what that is worth; as Chatbot Arena
-# counts, a tie where both are bad is a tie.
+# The results of a run against its opponent, worst to best, and their gains. As in Chatbot Arena, a
+# tie of two bad answers is a tie.
 BATTLE_GAINS: dict[str, float] = {"loss": 0.0, "tie": 0.5, "win": 1.0}
 BATTLE_SCALE: tuple[BattleLabel, ...] = ("loss", "tie", "win")
 VERDICT_SCALE: tuple[VerdictLabel, ...] = ("loss", "both_bad", "tie", "win")
@@ -30,19 +30,19 @@ _VERDICTS = {"win": "a", "loss": "b"}  # of the judge, whose first answer is cal
 
 
 class BattleVerdict(LabelScores):
-    """The verdict on a run in one order of the answers; `label` None: it was not judged."""
+    """The verdict on a run in one order of the answers; `label` None: not judged."""
 
     label: VerdictLabel | None
 
 
 class Battle(Row):
-    """How a run did against another on one topic. `run_id` stands before `opponent_id` in order.
+    """The result of a run against another run on one topic; `run_id` sorts before `opponent_id`.
 
     Attributes:
-        label: what both orders come to, see `join_orders`; None: not judged.
-        first, second: the verdict on `run_id` with its answer shown first, and second; None:
-            not asked.
-        is_forfeit: one run gave no answer, and lost to the other without a question.
+        label: the result of both orders, see `join_orders`; None: not judged.
+        first, second: the verdict on `run_id` with its answer shown first, and second; None: not
+            asked.
+        is_forfeit: True if one run gave no answer and therefore lost; no judge was asked.
     """
 
     topic_id: str
@@ -55,12 +55,12 @@ class Battle(Row):
 
     @property
     def is_split(self) -> bool:
-        """Whether the two orders were judged and disagree, which makes the battle a tie."""
+        """Return whether both orders were judged and disagree, which makes the battle a tie."""
         labels = [verdict.label for verdict in (self.first, self.second) if verdict is not None]
         return len(labels) == 2 and None not in labels and _plain(labels[0]) != _plain(labels[1])
 
     def as_row(self) -> dict[str, Any]:
-        """A line of `battles.jsonl`."""
+        """Return the battle as a line of `battles.jsonl`."""
         names = ("topic_id", "run_id", "opponent_id", "label")
         row: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name, verdict in (("first", self.first), ("second", self.second)):
@@ -69,9 +69,9 @@ class Battle(Row):
 
 
 def join_orders(first: VerdictLabel | None, second: VerdictLabel | None) -> BattleLabel | None:
-    """The label of a battle that was judged in both orders, each of them seen from one run.
+    """Return the label of a battle from its two orders, each from the view of the same run.
 
-    Orders that disagree make a tie; without a judgement of both there is no label.
+    Orders that disagree make a tie. If one of them was not judged, there is no label.
 
     >>> join_orders("win", "win"), join_orders("win", "loss"), join_orders("win", None)
     ('win', 'tie', None)
@@ -83,7 +83,7 @@ def join_orders(first: VerdictLabel | None, second: VerdictLabel | None) -> Batt
 
 
 def swap_sides(label: str) -> str:
-    """What a label says of the other run.
+    """Return the label from the view of the other run.
 
     >>> swap_sides("win"), swap_sides("tie")
     ('loss', 'tie')
@@ -92,18 +92,18 @@ def swap_sides(label: str) -> str:
 
 
 def in_order(run_id: str, opponent_id: str, label: str | None) -> tuple[str, str, str | None]:
-    """The two runs of a battle as its cell names them, with what the label says of the first."""
+    """Return the two runs in sorted order, and the label from the view of the first."""
     if run_id <= opponent_id:
         return run_id, opponent_id, label
     return opponent_id, run_id, None if label is None else swap_sides(label)
 
 
 def battle_label(written: str | None, scale: Iterable[str] | None = None) -> str | None:
-    """A label of a battle however a file spells it, on a scale; others stay as they are.
+    """Return the label of a battle in our spelling; an unknown label stays as it is.
 
     Args:
-        scale: loss, tie, win where it is None; that of the judge, which calls its answers a and b,
-            has both_bad too.
+        scale: the labels to return; None: loss, tie, win. The judge's scale calls the answers a and
+            b, and has both_bad, too.
 
     >>> battle_label("model_a"), battle_label("tie (bothbad)"), battle_label("win", ("b", "a"))
     ('win', 'tie', 'a')
@@ -118,10 +118,10 @@ def battle_label(written: str | None, scale: Iterable[str] | None = None) -> str
 
 
 def check_once(line: Line, cell: Cell, seen: dict[Cell, int]) -> bool:
-    """Whether a battle is there for the first time; a repeated one is an error of its line.
+    """Return whether a battle occurs for the first time; a repeated battle is an error of its line.
 
     Args:
-        seen: the line of each battle so far; gets this one.
+        seen: the line of each battle so far; the new battle is added.
     """
     if (before := seen.setdefault(cell, line.number)) == line.number:
         return True
@@ -131,10 +131,10 @@ def check_once(line: Line, cell: Cell, seen: dict[Cell, int]) -> bool:
 
 
 def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
-    """The battles of our `battles.jsonl`, each with its line.
+    """Yield the battles of a `battles.jsonl`, each with its line.
 
-    Errors reported: an id missing or of another type; runs out of order; a battle that stands there
-    twice. A label of no known name is listed, and not judged.
+    Errors reported: a missing id or an id of another type, runs that are not in sorted order, a
+    repeated battle. A battle with an unknown label is listed and counts as not judged.
     """
     seen: dict[Cell, int] = {}
     for line in lines:

@@ -1,4 +1,4 @@
-"""Which answers meet: pairs of runs on topics, the same for the same seed and the same labels."""
+"""Which answers meet: pairs of runs on topics, equal for equal seeds and labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .ratings import PRIOR, bradley_terry, covariance
 
 
 class Meeting(NamedTuple):
-    """Two runs on a topic; `run_id` stands before `opponent_id` in order."""
+    """Two runs on a topic; `run_id` sorts before `opponent_id`."""
 
     topic_id: str
     run_id: str
@@ -21,14 +21,16 @@ class Meeting(NamedTuple):
 
 
 class Field:
-    """All meetings that there can be.
+    """All possible meetings.
 
     Args:
-        topics: in their order. runs: any order.
-        absent: (run, topic) of answers that a run did not give: it loses to all that did, and
-            two such runs do not meet.
+        topics: the topics, in the order of the design.
+        runs: the runs, in any order.
+        absent: the (run, topic) of answers that a run did not give. Such a run loses to every run
+            that answered, and two such runs do not meet.
 
-    The others meet, those whose answer we failed to make too: that battle is not judged.
+    If nuggetjudge itself failed to make an answer, its run still meets the others; the battle is
+    then not judged.
     """
 
     def __init__(
@@ -44,15 +46,16 @@ class Field:
         self._absent = set(absent)
 
     def has(self, meeting: Meeting) -> bool:
-        """Whether these two can meet there."""
+        """Return whether these two runs can meet on this topic."""
         return not self._absent.issuperset((run, meeting.topic_id) for run in meeting[1:])
 
     def in_turn(self, seed: int) -> Iterator[Meeting]:
-        """Every meeting once, in an order of which each beginning is balanced.
+        """Yield every meeting once, in an order of which each beginning is balanced.
 
-        In the first n of them any two pairs of runs meet equally often, to one meeting, and so do
-        any two topics see meetings, as long as all can be fought. Pairs and topics go round side
-        by side, and one is moved on whenever both have come round to where they began.
+        Among the first n meetings, the numbers of meetings of any two pairs of runs differ by at
+        most one, and so do those of any two topics, as long as all meetings are possible. The order
+        goes through pairs and topics in parallel, and shifts one of them by one place each time
+        both are back at their first combination.
         """
         rng = np.random.default_rng(seed)
         pairs = [self.pairs[i] for i in rng.permutation(len(self.pairs))]
@@ -64,7 +67,7 @@ class Field:
                 yield meeting
 
     def at_random(self, seed: int) -> list[Meeting]:
-        """Every meeting once, in random order."""
+        """Yield every meeting once, in random order."""
         every = [Meeting(topic, *pair) for topic in self.topics for pair in self.pairs]
         meetings = [meeting for meeting in every if self.has(meeting)]
         return [meetings[i] for i in np.random.default_rng(seed).permutation(len(meetings))]
@@ -73,16 +76,16 @@ class Field:
 def uncertain(
     field: Field, gains: Mapping[Meeting, float | None], n: int, seed: int
 ) -> list[Meeting]:
-    """The next n meetings, where the order of two runs is least certain.
+    """Return the next n meetings of the pairs whose order is least certain.
 
     Args:
-        gains: of all that met: what `run_id` got, 1, 0.5 or 0; None: not judged, which says
-            nothing and is not asked again.
+        gains: the result of `run_id` in each meeting so far: 1, 0.5 or 0; None: not judged. Such a
+            meeting adds no information and is not repeated.
 
-    Each is of the pair whose strengths are nearest, measured by the standard error of their
-    difference (Bradley-Terry with a weak prior, errors by Fisher information); the information of
-    the meeting is counted in before the next is chosen. Its topic is the one with the fewest
-    meetings. Equal ones are chosen between by the order of `Field.in_turn`.
+    Each meeting is between the two runs whose strengths are nearest, in standard errors of their
+    difference (Bradley-Terry with a weak prior, errors by Fisher information). The expected
+    information of a meeting is added before the next is chosen. The topic is the one with the
+    fewest meetings. Ties follow the order of `Field.in_turn`.
     """
     runs = {run: i for i, run in enumerate(field.runs)}
     wins = np.zeros((len(runs), len(runs)))
@@ -108,7 +111,7 @@ def uncertain(
     while len(chosen) < n and is_open.any():
         variance = spread[first, first] + spread[second, second] - 2 * spread[first, second]
         certainty = np.where(is_open, apart / np.sqrt(np.maximum(variance, 1e-12)), np.inf)
-        # Of pairs as near, the one whose difference is least certain.
+        # Among equally near pairs, the one whose difference is least certain.
         at = int(np.lexsort((-variance, certainty.round(9)))[0])
         topics = left[pairs[at]]
         topic = min(topics, key=lambda name: n_on[name])

@@ -27,9 +27,9 @@ class Preference(Label):
 
 
 def judge_battle(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The rule of the lexical baseline: the answer with clearly more distinct content words.
+    """Prefer the answer with clearly more distinct content words: the lexical baseline.
 
-    It reads neither question nor criteria, so that it sees no error.
+    It reads neither question nor criteria, so it does not see errors.
     """
     share = _share(inputs)
     verdict = "a" if share >= CLEARLY else "b" if 1 - share >= CLEARLY else "tie"
@@ -37,7 +37,7 @@ def judge_battle(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_battle(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The share of answer A in the words of both, by which `judge_battle` goes."""
+    """Return the share of answer A in the distinct content words of both answers, in [0, 1]."""
     return {"verdict": _share(inputs)}
 
 
@@ -65,13 +65,14 @@ class JudgeBattle(dspy.Signature):  # type: ignore[misc]
 
 
 class BattleJudge(ItemJudge):
-    """Sets two answers side by side: `judge(question=, answer_a=, answer_b=).label`.
+    """Compare two answers: `judge(question=, answer_a=, answer_b=).label`.
 
-    The label is a, b, tie or both_bad. The judge is not told whose answers they are; `criteria=`
-    says what is to count. One call is one order of the answers: the program `arena` asks both.
+    The label is a, b, tie or both_bad. The judge does not see which runs wrote the answers;
+    `criteria=` says what counts. One call is one order of the answers; the task `arena` asks for
+    both orders.
 
-    Source: the blind battles of arXiv:2306.05685 and arXiv:2403.04132; two kinds of tie as
-    RAGDoll's arena has them. The prompt is ours.
+    Source: the blind battles of arXiv:2306.05685 and arXiv:2403.04132; two kinds of tie as in
+        RAGDoll's arena. The prompt is ours.
     """
 
     version = "2"

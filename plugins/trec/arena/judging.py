@@ -1,4 +1,4 @@
-"""Battles judged: each in both orders, in rounds where the design looks at what came out."""
+"""Judge battles: each in both orders, in rounds if the design depends on earlier results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STAGE, JUDGE = "battles", "battle"
 
 
 def make_field(collection: Data) -> Field:
-    """Who can meet whom, and where. An answer without text is none."""
+    """Return the possible meetings. An answer without text counts as no answer."""
     answered = {(a.run_id, a.topic_id) for a in collection.answers() if a.text.strip()}
     cells = {(run, topic) for topic in collection.topics for run in collection.run_ids}
     absent = cells - answered - collection.failed.keys()
@@ -38,7 +38,7 @@ def make_field(collection: Data) -> Field:
 
 
 async def judge_battles(run: Run) -> list[Battle]:
-    """All battles of the design, topic by topic."""
+    """Judge all battles of the design, topic by topic."""
     config, field = run.config.section(ArenaConfig), make_field(run.collection)
     battles: dict[Meeting, Battle] = {}
     most = config.battles
@@ -53,7 +53,7 @@ async def judge_battles(run: Run) -> list[Battle]:
 
 
 def in_topic_order(meetings: Collection[Meeting], topics: Sequence[str]) -> list[Meeting]:
-    """Meetings topic by topic, so that what they share is asked about at one time."""
+    """Return meetings topic by topic, so that prompts with the same texts are asked together."""
     positions = {topic: at for at, topic in enumerate(topics)}
     return sorted(meetings, key=lambda meeting: (positions[meeting.topic_id], meeting))
 
@@ -61,7 +61,7 @@ def in_topic_order(meetings: Collection[Meeting], topics: Sequence[str]) -> list
 def _next(
     field: Field, battles: Mapping[Meeting, Battle], round: int, most: int | None, seed: int
 ) -> list[Meeting]:
-    """The next round of the active design; the first is balanced."""
+    """The next round of the active design; the first round is balanced."""
     n = round if most is None else min(round, most - len(battles))
     if not battles:
         return list(islice(field.in_turn(seed), n))
@@ -70,12 +70,12 @@ def _next(
 
 
 def get_score(battle: Battle) -> float | None:
-    """What `run_id` got of a battle: 1, 0.5 or 0; None: it was not judged."""
+    """Return the result of `run_id` in a battle: 1, 0.5 or 0; None: not judged."""
     return None if battle.label is None else BATTLE_GAINS[battle.label]
 
 
 async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting, Battle]:
-    """These battles, asked about in both orders; those that a run did not turn up for are not."""
+    """Ask about these battles in both orders; battles with a missing answer are not asked."""
     by_topic: dict[str, list[Meeting]] = {}
     for meeting in in_topic_order(meetings, list(run.collection.topics)):
         by_topic.setdefault(meeting.topic_id, []).append(meeting)
@@ -106,7 +106,7 @@ async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting,
 
 
 def _texts(collection: Data, topic_id: str) -> dict[str, str | Reason]:
-    """By run its answer to a topic, or why we failed to make it; one that gave none is not here."""
+    """Run -> its answer to a topic, or why nuggetjudge failed to make it; no entry: no answer."""
     texts: dict[str, str | Reason] = {
         run: why for (run, topic), why in collection.failed.items() if topic == topic_id
     }
@@ -122,7 +122,7 @@ def _orders(
     question: str,
     criteria: Mapping[str, str],
 ) -> Iterator[Item]:
-    """Both orders of a battle; none where a run has no answer. The ids name who stands first."""
+    """Both orders of a battle; none if a run has no answer. The ids name the first run."""
     topic_id, run_id, opponent_id = meeting
     if run_id not in texts or opponent_id not in texts:
         return
@@ -139,7 +139,7 @@ def _orders(
 def _battle(
     meeting: Meeting, verdicts: Sequence[Mapping[str, Any]], forfeit: BattleLabel | None
 ) -> Battle:
-    """What became of a battle; `forfeit` of one that was not asked."""
+    """The result of a battle; `forfeit`: the result of a battle that was not asked."""
     ids = meeting._asdict()
     if not verdicts:
         return Battle(**ids, label=forfeit, is_forfeit=True)
@@ -148,7 +148,7 @@ def _battle(
 
 
 def _verdict(row: Mapping[str, Any], *, is_first: bool) -> BattleVerdict:
-    """The verdict on answers A and B, as one on the run that stands first or second."""
+    """The verdict on answers A and B, from the view of the run that is shown first or second."""
     fields = {name: value for name, value in row.items() if name not in ("unjudged", "label")}
     label = battle_label(row["label"], VERDICT_SCALE)
     if not is_first:

@@ -1,4 +1,4 @@
-"""Battles of any file that holds some: ours, or RAGDoll's."""
+"""Read battles from any file: ours, or RAGDoll's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from .ragdoll import ragdoll_battles
 
 
 def read_battles(path: Path, problems: Problems, where: Where | None = None) -> Iterator[Battle]:
-    """The battles of our battles.jsonl or RAGDoll's judgments.jsonl, recognised by the first line.
+    """Yield the battles of our battles.jsonl or of RAGDoll's judgments.jsonl.
+
+    The first line shows which of the two it is.
 
     Args:
         where: read only rows whose top-level fields have one of these values.
@@ -33,7 +35,7 @@ def read_battles(path: Path, problems: Problems, where: Where | None = None) -> 
 
 
 def battles_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
-    """The same of these lines, each with its line."""
+    """Yield the battles in these lines as `read_battles` does, each with its line."""
     rest = iter(lines)
     if (first := next(rest, None)) is None:
         return
@@ -47,7 +49,7 @@ def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
 
 
 def _order_sides(cell: Cell, label: str | None) -> tuple[Cell, str | None]:
-    """The cell with its runs in order, and the label of the one that then stands first."""
+    """The item with its runs in sorted order, and the label from the view of the first run."""
     run_id, opponent_id, label = in_order(cell[1], cell[2], label)
     return (cell[0], run_id, opponent_id), label
 

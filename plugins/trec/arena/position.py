@@ -1,4 +1,4 @@
-"""Does a judge prefer the answer that it is shown first, whatever it says?"""
+"""Does a judge prefer the answer that it is shown first, whatever the answer says?"""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ....metrics.inference import SIGNED, Draws, Interval, ratio, resampling
 
 @dataclass(frozen=True)
 class PositionEffect:
-    """How verdicts depend on the place of an answer.
+    """How verdicts depend on the position of an answer.
 
     Attributes:
-        effect: share of verdicts for the answer shown first, minus the share for the second, in
-            [-1, 1]; 0 where both orders were asked and place means nothing.
-        n_first, n_second, n_tied: verdicts for the first, for the second, for neither.
+        effect: share of verdicts for the answer shown first minus share for the second, in [-1, 1].
+            0 if both orders were asked and position has no effect.
+        n_first, n_second, n_tied: the numbers of verdicts for the first answer, for the second, and
+            for neither.
     """
 
     effect: Interval
@@ -30,14 +31,15 @@ class PositionEffect:
 def position_effect(
     preferred: Sequence[int], topics: Sequence[str], **draws: Unpack[Draws]
 ) -> PositionEffect:
-    """The effect of position in all verdicts, with an interval by topic.
+    """Compute the effect of position over all verdicts, with an interval by topic.
 
     Args:
-        preferred: (n,) of each verdict 1: for the answer shown first, -1: second, 0: neither.
-        topics: (n,) the topic of each.
+        preferred: (n,) 1: the verdict is for the answer shown first, -1: for the second, 0: for
+            neither.
+        topics: (n,) the topic of each verdict.
 
-    The strengths of runs cancel where each battle was judged in both orders; where it was not,
-    the order has to be random.
+    If each battle was judged in both orders, the strengths of runs cancel. Otherwise the order must
+    be random.
 
     Source: the position bias of arXiv:2306.05685, as a signed difference.
 

@@ -1,4 +1,4 @@
-"""The arena program: blind battles of answers, side by side, and the strengths of their runs."""
+"""The arena task: blind battles of two answers, and the strengths of the runs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Arena(Program):
             "Share of its battles that an answer wins, a tie as half; over the topics with "
             "battles.",
             says="wins {} of its battles",
-            is_of_answered=True,  # a run may have none on a topic, by design
+            is_of_answered=True,  # by design, a run may have no battle on a topic
         ),
         STRENGTH: Meaning(
             "Bradley-Terry strength: 400 points more are odds of 10 to 1; the mean of runs is "
@@ -124,7 +124,7 @@ class Arena(Program):
             return
         n_lost = sum(
             battle.label is None for battle in battles
-        )  # of any run: they all hang together
+        )  # of any run, because each rating depends on all battles
         fitted_ratings, names = fit_ratings(battles, resamples=0)
         for measure, ratings in ((STRENGTH, fitted_ratings.strengths), (ELO, fitted_ratings.elo)):
             for run_id, rating in zip(names, ratings, strict=True):
@@ -132,7 +132,7 @@ class Arena(Program):
                 board.extend([value_row(run_id, "all", measure, _rating(rating, n, n_lost))])
 
     def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
-        """See Program: RAGDoll's `arena/`, without battles that a run lost without an answer."""
+        """See Program: RAGDoll's `arena/`, without battles lost because an answer is missing."""
         lines = Problems()
         battles = list(read_battles(folder / FILE, lines))
         lines.raise_errors()
@@ -161,11 +161,11 @@ class Arena(Program):
         )
 
     def tables(self, path: Path) -> list[Table]:
-        """See Program: the standings of the runs, and who beat whom."""
+        """See Program: the standings of the runs, and the wins by pair of runs."""
         return standings_tables(path)
 
     def items(self, folder: Folder) -> JudgedItems:
-        """See Program: there are none, for a battle belongs to both of its runs.
+        """See Program: not supported, because a battle belongs to both of its runs.
 
         Raises: InputError.
         """
@@ -173,7 +173,7 @@ class Arena(Program):
         raise InputError(f"{folder.path}: {what}; judge agree compares them")
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each battle of an answer, once for both sides; people label it once."""
+        """Yield each battle of an answer, once for both sides; people label it once."""
         for _, battle in battles_with_lines(lines(FILE)):
             for run_id, opponent_id, label in sides(battle):
                 is_own = run_id == battle.run_id
@@ -206,6 +206,6 @@ class Arena(Program):
 
 
 def _rating(interval: Interval, n: int, n_lost: int) -> Value:
-    """A rating with the run's judged battles; those that are missing could make it anything."""
+    """A rating with the run's judged battles; missing battles could give it any value."""
     bound = None if n_lost else interval.value
     return Value(interval.value, n, n_lost, bound, bound)

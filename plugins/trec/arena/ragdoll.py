@@ -1,7 +1,7 @@
-"""RAGDoll's arena: its judgments.jsonl read as battles, ours written as its four files.
+"""RAGDoll's arena: read its judgments.jsonl as battles, and write battles as its four files.
 
-Its layout (castorini/RAGDoll, src/ragdoll/arena): a line a battle, judged in one order that is
-drawn from a seed; `judge_verdict` A, B, Tie, Tie (Both Bad), or null where `status` is failed.
+Its layout (castorini/RAGDoll, src/ragdoll/arena): one battle a line, judged in one order that is
+drawn from a seed; `judge_verdict` is A, B, Tie, Tie (Both Bad), or null if `status` is failed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _VERDICTS = {"win": "A", "loss": "B", "tie": "Tie"}
 
 
 def ragdoll_battles(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
-    """The battles of its judgments.jsonl, each with its line. A failed one is not judged.
+    """Yield the battles of a judgments.jsonl, each with its line. A failed one is not judged.
 
-    Errors reported: an id missing, assistants that are one run, a battle that stands there twice. A
-    verdict of no known name is listed, and not judged.
+    Errors reported: a missing id, a battle of a run with itself, a repeated battle. A battle with
+    an unknown verdict is listed and counts as not judged.
     """
     seen: dict[Cell, int] = {}
     for line in lines:
@@ -90,11 +90,12 @@ def write_ragdoll_arena(
 ) -> None:
     """Write battles as judgments.jsonl, pairwise.csv, coverage.csv and leaderboard.csv.
 
-    A battle is one line: `run_id` stands as assistant A, and the verdict is what both orders came
-    to. One that was not judged has the status failed. A forfeit is left out, as there is no answer.
+    A battle is one line: `run_id` is assistant A, and the verdict is the result of both orders. A
+    battle that was not judged has the status failed. Forfeits are left out, because an answer is
+    missing.
 
     Args:
-        scores: run -> strength as a rating, the runs of the leaderboard.
+        scores: run -> strength as a rating; the runs of the leaderboard.
         queries: topic -> question.
     """
     fought = [battle for battle in battles if not battle.is_forfeit]

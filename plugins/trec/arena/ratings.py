@@ -14,25 +14,25 @@ from ....metrics.inference import UNBOUNDED, Draws, Interval, Resampling, resamp
 Floats = NDArray[np.float64]
 
 ELO_SCALE, ELO_MEAN = 400.0, 1000.0  # of ratings: 400 points are odds of 10 to 1
-PRIOR = 1.0  # battles, where no finite strengths fit
+PRIOR = 1.0  # battles, if no finite strengths fit
 _MAX_STEPS, _LONGEST_STEP, _CLOSE = 200, 2.0, 1e-10
 
 
 def bradley_terry(wins: Floats, prior: Floats | float = 0.0) -> Floats:
-    """Strengths b of k runs: P(i beats j) = 1 / (1 + exp(b_j - b_i)), by maximum likelihood.
+    """Compute strengths b of k runs by maximum likelihood: P(i beats j) = 1 / (1 + exp(b_j - b_i)).
 
     Args:
         wins: (..., k, k) how often the row's run beat the column's, >= 0; a tie is half a win of
-            both. Leading axes hold problems of their own, such as drawn samples.
-        prior: battles, >= 0, that each run is taken to have tied with a run of mean strength, of
-            each problem. 0: none, the maximum likelihood alone.
+            both. Leading axes are separate problems, such as bootstrap samples.
+        prior: the number of battles, >= 0, that each run is assumed to have tied with a run of mean
+            strength, for each problem. 0: no prior, the maximum likelihood alone.
 
-    Returns: (..., k) strengths in natural logarithms of odds, their mean 0.
-    Raises: ValueError for other shapes or counts, and where nothing finite is likeliest: without a
-        prior some runs never lost to the others (see `is_connected`).
-    Source: Bradley and Terry, "Rank Analysis of Incomplete Block Designs" (1952); ties as half
-        wins as Chatbot Arena counts them (arXiv:2403.04132). Newton's method on the
-        log-likelihood, which has one maximum.
+    Returns: (..., k) strengths in natural logarithms of odds, with mean 0.
+    Raises: ValueError for other shapes or counts, and if no finite strengths are likeliest: without
+        a prior, some runs never lost to the others (see `is_connected`).
+    Source: Bradley and Terry, "Rank Analysis of Incomplete Block Designs" (1952); ties as half wins
+        as Chatbot Arena counts them (arXiv:2403.04132). Newton's method on the log-likelihood,
+        which has one maximum.
 
     >>> bradley_terry(np.array([[0.0, 3.0], [1.0, 0.0]])).round(4).tolist()  # odds of 3 to 1
     [0.5493, -0.5493]
@@ -58,9 +58,9 @@ def bradley_terry(wins: Floats, prior: Floats | float = 0.0) -> Floats:
 
 
 def covariance(wins: Floats, strengths: Floats, prior: float = 0.0) -> Floats:
-    """(k, k) covariance of strengths, by the information of the battles that were fought.
+    """Return the (k, k) covariance of strengths, from the information of the judged battles.
 
-    Its use is in differences: var(b_i - b_j) = C_ii + C_jj - 2 C_ij. Battles count as independent.
+    Use it for differences: var(b_i - b_j) = C_ii + C_jj - 2 C_ij. Battles count as independent.
     """
     wins = _check(wins)
     met = wins + wins.T
@@ -70,9 +70,9 @@ def covariance(wins: Floats, strengths: Floats, prior: float = 0.0) -> Floats:
 
 
 def is_connected(wins: Floats) -> NDArray[np.bool_]:
-    """(...) whether each run beat or tied each other one, directly or over others in between.
+    """Return (...) whether each run beat or tied each other run, directly or through other runs.
 
-    Only then has the likelihood a maximum (Ford, 1957).
+    Only then does the likelihood have a maximum (Ford, 1957).
 
     >>> bool(is_connected(np.array([[0.0, 3.0], [0.0, 0.0]])))
     False
@@ -85,7 +85,7 @@ def is_connected(wins: Floats) -> NDArray[np.bool_]:
 
 
 def as_ratings(strengths: Floats) -> Floats:
-    """Strengths on the scale of Elo ratings, their mean 1000.
+    """Return strengths on the scale of Elo ratings, with mean 1000.
 
     >>> as_ratings(np.array([0.5493, -0.5493])).round(1).tolist()
     [1095.4, 904.6]
@@ -97,8 +97,8 @@ def as_ratings(strengths: Floats) -> Floats:
 def _slopes(wins: Floats, met: Floats, tied: Floats, strengths: Floats) -> tuple[Floats, Floats]:
     """Gradient (..., k) and information (..., k, k) of the log-likelihood.
 
-    Without a prior all strengths may shift together: the information then has 1 in that direction,
-    so that it can be inverted, and no shift in any step.
+    Without a prior, a shift of all strengths changes nothing. The information gets a 1 in that
+    direction, so that it can be inverted and no step shifts the strengths.
     """
     k = strengths.shape[-1]
     chance = _sigmoid(strengths[..., :, None] - strengths[..., None, :])
@@ -139,15 +139,16 @@ def elo(
     orders: int = ORDERS,
     seed: int = 0,
 ) -> Floats:
-    """(k,) Elo ratings: each run starts at 1000, and K = 32; the mean over random orders.
+    """Return (k,) Elo ratings: each run starts at 1000, and K = 32; the mean over random orders.
 
     Args:
-        first, second: (n,) numbers from 0 of the runs of each battle.
-        gains: (n,) what the first got: 1 won, 0.5 tied, 0 lost.
-        k: how many runs there are. orders: in how many orders the battles are fought.
+        first, second: (n,) the 0-based numbers of the runs of each battle.
+        gains: (n,) the gain of the first run: 1 win, 0.5 tie, 0 loss.
+        k: the number of runs.
+        orders: the number of random orders of the battles.
 
-    Raises: ValueError if nothing is drawn or a gain is outside [0, 1].
-    Source: Elo (1978); arXiv:2403.04132 has why one order alone is not enough.
+    Raises: ValueError for fewer than one order, or a gain outside [0, 1].
+    Source: Elo (1978); arXiv:2403.04132 explains why one order is not enough.
 
     >>> elo(np.array([0]), np.array([1]), np.array([1.0]), 2).tolist()  # even odds: half of K
     [1016.0, 984.0]
@@ -171,7 +172,9 @@ def draw_elo(
     *,
     seed: int = 0,
 ) -> Floats:
-    """(resamples, k) the same of drawn samples; each over 1 to 4 orders, fewer of many battles.
+    """Return (resamples, k) Elo ratings of samples, each the mean over 1 to 4 random orders.
+
+    The more battles there are, the fewer orders.
 
     Args:
         counts: (resamples, n) how often each battle is in a sample.
@@ -212,13 +215,14 @@ def _rate_battles(
 
 @dataclass(frozen=True)
 class Ratings:
-    """What battles say of k runs, all in the order of the runs.
+    """The ratings of k runs, all in the order of the runs.
 
     Attributes:
-        strengths: Bradley-Terry strengths as ratings, mean 1000; elo: Elo ratings.
-        wins: (k, k) how often the row's run beat the column's, a tie as half a win of both.
-        has_prior: the strengths rest on a prior, since some runs never lost to the others.
-        n_prior_draws: of how many drawn samples the same holds.
+        strengths: Bradley-Terry strengths as ratings, with mean 1000.
+        elo: Elo ratings.
+        wins: (k, k) how often the row's run beat the column's; a tie is half a win of both.
+        has_prior: True if the strengths use a prior, because some runs never lost to the others.
+        n_prior_draws: the number of bootstrap samples that use a prior.
     """
 
     strengths: tuple[Interval, ...]
@@ -236,15 +240,16 @@ def ratings(
     k: int,
     **draws: Unpack[Draws],
 ) -> Ratings:
-    """Strengths and Elo ratings of k runs with intervals, topics drawn with replacement.
+    """Compute strengths and Elo ratings of k runs, with intervals from a bootstrap of topics.
 
     Args:
-        first, second: (n,) numbers of the runs of each judged battle. gains: (n,) of the first: 1,
-            0.5 or 0. topics: (n,) the topic of each.
+        first, second: (n,) the 0-based numbers of the runs of each judged battle.
+        gains: (n,) the gain of the first run: 1, 0.5 or 0.
+        topics: (n,) the topic of each battle.
         draws: see `metrics.inference`.
 
-    Where a group of runs never lost to the others, each run is taken to have tied one battle with
-    a run of mean strength: nothing finite would be likeliest else. So in drawn samples.
+    If a group of runs never lost to the others, no finite strengths are likeliest. Then each run is
+    assumed to have tied one battle with a run of mean strength. The same holds in each sample.
 
     Raises: ValueError for invalid gains.
     """
@@ -263,10 +268,11 @@ def ratings(
 def strength_intervals(
     wins: Floats, by_topic: Floats, sample: Resampling
 ) -> tuple[tuple[Interval, ...], bool, int]:
-    """Strengths as ratings; whether they rest on a prior, and of how many samples that holds.
+    """Return strengths as ratings, whether they use a prior, and the number of samples that do.
 
     Args:
-        wins: (k, k) of all battles; by_topic: (n_topics, k, k) of those of each topic.
+        wins: (k, k) wins over all battles.
+        by_topic: (n_topics, k, k) wins over the battles of each topic.
     """
     drawn_wins = np.tensordot(sample.draws.astype(float), by_topic, axes=1)
     is_whole, are_whole = bool(is_connected(wins)), is_connected(drawn_wins)
@@ -284,7 +290,7 @@ def win_counts(
     n_groups: int,
     k: int,
 ) -> Floats:
-    """(n_groups, k, k) how often the row's run beat the column's in each group of battles.
+    """Return (n_groups, k, k) how often the row's run beat the column's in each group of battles.
 
     >>> one = np.zeros(1, np.int64)
     >>> win_counts(one, one + 1, np.array([0.5]), one, 1, 2).tolist()  # a tie

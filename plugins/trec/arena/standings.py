@@ -1,4 +1,4 @@
-"""What battles make of runs: strengths, ratings and wins, with intervals by topic."""
+"""The standings of runs from battles: strengths, ratings and wins, with intervals by topic."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ MEASURES = (WIN_RATE, STRENGTH, ELO, TIES, SPLITS)
 
 @dataclass(frozen=True)
 class Standing:
-    """One run.
+    """The standing of one run.
 
     Attributes:
-        strength, elo: ratings, mean 1000; see `Ratings`.
-        win_rate: wins and half of the ties in all judged battles, each battle counting the same.
-        wins, ties, losses: of the judged battles. splits: ties because the orders disagree.
-        forfeits: battles among the losses that it gave no answer to. unjudged: battles beside them.
+        strength, elo: ratings with mean 1000; see `Ratings`.
+        win_rate: wins plus half of the ties, divided by all judged battles.
+        wins, ties, losses: the numbers of judged battles with this result.
+        splits: the number of ties because the two orders disagree.
+        forfeits: the number of losses because the run gave no answer.
+        unjudged: the number of battles that were not judged.
     """
 
     run_id: str
@@ -50,13 +52,13 @@ class Standing:
 
     @property
     def battles(self) -> int:
-        """Those that were judged."""
+        """Return the number of judged battles."""
         return self.wins + self.ties + self.losses
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a battle that was asked about took, on average; `dollars` None: not known."""
+    """The mean cost of a battle for which a judge was asked; `dollars` None: unknown."""
 
     requests: float
     prompt_tokens: float
@@ -69,11 +71,11 @@ class Standings:
     """All runs, best first.
 
     Attributes:
-        won: by run, against each other run: wins with half of the ties, and judged battles.
-        has_prior, n_prior_draws: see `Ratings`; of `resamples` drawn samples.
-        position: None where no order of any battle was judged.
-        n_both: verdicts that both answers are bad.
-        cost: None if no model was asked.
+        won: run -> other run -> wins plus half of the ties, and judged battles.
+        has_prior, n_prior_draws: see `Ratings`; the samples are `resamples`.
+        position: the effect of position; None if no order of any battle was judged.
+        n_both: the number of verdicts that both answers are bad.
+        cost: the mean cost of a battle; None if no model was asked.
     """
 
     runs: Sequence[Standing]
@@ -89,7 +91,7 @@ class Standings:
 
 
 def standings_in(path: Path, **draws: Unpack[Draws]) -> Standings | None:
-    """Those of a results folder or of a file of battles; None where a folder has none.
+    """Return the standings of a results folder or a file of battles; None without battles.
 
     Raises: InputError for a broken file.
     """
@@ -107,7 +109,7 @@ def standings_in(path: Path, **draws: Unpack[Draws]) -> Standings | None:
 def standings(
     battles: Sequence[Battle], cost: Cost | None = None, **draws: Unpack[Draws]
 ) -> Standings:
-    """What these battles make of their runs; topics are drawn for intervals."""
+    """Compute the standings from battles; intervals come from a bootstrap of topics."""
     fitted_ratings, names = fit_ratings(battles, **draws)
     order = sorted(
         range(len(names)), key=lambda i: (-(fitted_ratings.strengths[i].value or 0.0), names[i])
@@ -146,7 +148,7 @@ def standings(
 
 
 def fit_ratings(battles: Sequence[Battle], **draws: Unpack[Draws]) -> tuple[Ratings, list[str]]:
-    """The ratings of the runs of these battles, and the names of these, sorted."""
+    """Return the ratings of the runs of these battles, and the sorted names of the runs."""
     names = sorted({run for battle in battles for run in (battle.run_id, battle.opponent_id)})
     at = {name: i for i, name in enumerate(names)}
     judged = [(b, gain) for b in battles if (gain := get_score(b)) is not None]
@@ -162,14 +164,14 @@ def fit_ratings(battles: Sequence[Battle], **draws: Unpack[Draws]) -> tuple[Rati
 
 
 def sides(battle: Battle) -> Iterable[tuple[str, str, BattleLabel | None]]:
-    """A battle as each of its two runs sees it: run, opponent, label."""
+    """Yield a battle from the view of each of its runs: run, opponent, label."""
     label = battle.label
     yield battle.run_id, battle.opponent_id, label
     yield battle.opponent_id, battle.run_id, None if label is None else TURNED[label]
 
 
 def topic_values(battles: Iterable[Battle]) -> dict[tuple[str, str], dict[str, Value]]:
-    """By run and topic: share of wins, ties as half; of ties; of orders that disagree."""
+    """Return, by run and topic, the share of wins (ties as half), of ties, and of split orders."""
     cells: dict[tuple[str, str], Counter[str]] = {}
     for battle in battles:
         for run, _, label in sides(battle):

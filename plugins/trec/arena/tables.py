@@ -1,4 +1,4 @@
-"""What battles make of runs, as tables: strengths with intervals, who beat whom, what order did."""
+"""Tables of battles: strengths with intervals, wins by pair of runs, the effect of order."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ....views.numbers import format_bounds, format_money, format_share
 from ....views.table import Column, Kind, Row, Table
 from .standings import Cost, Standings, standings_in
 
-MAX_RUNS = 10  # in the table of who beat whom
+MAX_RUNS = 10  # in the table of wins by pair of runs
 
 
 def standings_tables(path: Path) -> list[Table]:
-    """The standings of a results folder, or of a file of battles; [] where there are none."""
+    """Return the tables of a results folder or a file of battles; [] without battles."""
     if path.is_dir() and not (path / "battles.jsonl").is_file():
         return []
     if path.is_file() and file_kind(path) != "battles":
@@ -82,7 +82,7 @@ def _cost(cost: Cost) -> str:
 
 
 def _matrix(standings: Standings) -> Table:
-    """Who beat whom: wins of the row with half of the ties, of the battles between the two."""
+    """Wins of the row's run plus half of the ties, out of its battles with the column's run."""
     runs = [one.run_id for one in standings.runs]
     columns = [Column("#", Kind.NAME), Column("run", Kind.NAME)]
     columns += [Column(str(n), Kind.RATIO, optional=1) for n in range(1, len(runs) + 1)]

@@ -1,2 +1,5 @@
-"""The argue program: reports compared with lists of questions with accepted answers, joined with
-support. Its parts import each other and what every program does; others import it by the table."""
+"""The task `argue`: reports compared with lists of questions with accepted answers.
+
+It joins the answers with support labels of their sentences. No other folder of the package imports
+it: they find it in the table of tasks.
+"""

@@ -1,4 +1,4 @@
-"""What a report answers of a list of questions, sentence by sentence, and how long it is."""
+"""The answers of a report to a list of questions, sentence by sentence, and its length."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _YES: tuple[Literal["yes"], ...] = ("yes",)
 
 
 class Open(Row):
-    """A standing, or all from `low` to `high` while missing judgements leave several open."""
+    """The standings that are possible, from `low` to `high`; equal if no judgement is missing."""
 
     low: StandingLabel
     high: StandingLabel
 
     @property
     def label(self) -> StandingLabel | None:
-        """The standing; None: not judged to the end."""
+        """Return the standing; None if missing judgements leave several possible."""
         return self.low if self.low == self.high else None
 
 
 class JudgedSentence(LabelScores):
-    """A sentence, by its 0-based position, that gives an answer; `label` None: not judged."""
+    """A sentence, by its 0-based index, that gives an answer; `label` None: not judged."""
 
     sentence: int
     label: Literal["yes"] | None
@@ -43,7 +43,7 @@ class JudgedAnswer(Open):
 
 
 class AnsweredQuestion(Open):
-    """How a report stands to a question: its answers folded by AND or OR."""
+    """The standing of a report on a question: its answers combined by AND or OR."""
 
     run_id: str
     topic_id: str
@@ -55,11 +55,11 @@ class AnsweredQuestion(Open):
 
 
 class JudgedReport(Row):
-    """What of a report was judged.
+    """The length of a report, and the parts that were judged.
 
-    `words`, `characters`: of the whole; `is_over`: more than the limit allows. `n_kept`: of its
-    `n_units` (sentences, headings, rows of tables) those that were judged, from the first.
-    `claims`: what carries each of these that makes a claim, by its position.
+    `words` and `characters` are those of the whole report; `is_over` is True if it is longer than
+    allowed. The first `n_kept` of its `n_units` (sentences, headings, rows of tables) were judged.
+    `claims` has the standing of each judged unit that makes a claim, by its position.
     """
 
     run_id: str
@@ -75,7 +75,7 @@ class JudgedReport(Row):
 
 
 def make_answered_row(question: AnsweredQuestion) -> dict[str, Any]:
-    """A line of `answered.jsonl`; `label` is null where `low` and `high` differ."""
+    """Return a line of `answered.jsonl`; `label` is null if `low` and `high` differ."""
     return {
         **question.model_dump(include={"run_id", "topic_id", "question_id", "question"}),
         "importance": question.importance,
@@ -99,15 +99,15 @@ def make_answered_row(question: AnsweredQuestion) -> dict[str, Any]:
 def read_answered(path: Path, problems: Problems) -> Iterator[AnsweredQuestion]:
     """Read `answered.jsonl` lazily.
 
-    Errors reported: an id that is missing, an unknown standing, a field of the wrong type, a
-    question of a report twice.
+    Errors reported: a missing id, an unknown standing, a field of the wrong type, a repeated
+    question of a report.
     """
     for _, question in read_answered_with_lines(read_lines(path, problems)):
         yield question
 
 
 def read_answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, AnsweredQuestion]]:
-    """As `read_answered`, each with its object."""
+    """Read as `read_answered` does, each row with its line."""
     seen: dict[tuple[str, str, str], int] = {}
     for line in lines:
         ids = [line.id(name) for name in ("run_id", "topic_id", "question_id")]
@@ -136,14 +136,14 @@ def read_answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Answ
 
 
 def report_row(report: JudgedReport) -> dict[str, Any]:
-    """A line of `reports.jsonl`."""
+    """Return a line of `reports.jsonl`."""
     row = report.model_dump(exclude={"claims"})
     claims = [{"sentence": at, **_open_row(stands)} for at, stands in report.claims]
     return row | {"claims": claims}
 
 
 def read_reports(path: Path, problems: Problems) -> Iterator[JudgedReport]:
-    """Read `reports.jsonl` lazily. Errors reported: as `read_answered`."""
+    """Read `reports.jsonl` lazily. Errors reported: as in `read_answered`."""
     counts = ("words", "characters", "n_units", "n_kept", "headings", "table_rows")
     for line in read_lines(path, problems):
         run_id, topic_id = line.id("run_id"), line.id("topic_id")
@@ -190,7 +190,7 @@ def _answer(item: Line) -> JudgedAnswer | None:
 
 
 def _open(item: Line) -> dict[str, Any] | None:
-    """`low` and `high`; anything but two standings in this order is an error, and None."""
+    """`low` and `high` of a row; None, with an error, unless they are two standings in order."""
     low, high = item.row.get("low"), item.row.get("high")
     for name, label in (("low", low), ("high", high)):
         if label not in STANDING_LABELS:

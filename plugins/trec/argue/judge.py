@@ -25,10 +25,11 @@ class AnswerStated(Label):
 
 
 def find_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The rule of the lexical baseline: yes from the share at which a nugget counts as stated.
+    """Answer yes from a share of words on: the lexical baseline.
 
-    It goes by the answer's content words in the sentence; of a question for which any answer will
-    do, by those of the question. The cut-off was fitted to labels of nuggets in whole answers.
+    The words are the content words of the accepted answer, searched in the sentence; if any answer
+    is accepted, those of the question. The threshold is that of a stated nugget, which was fitted
+    to labels of nuggets in whole answers.
     """
     shares = score_answers(inputs)["verdicts"]
     return {
@@ -40,7 +41,7 @@ def find_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The share of content words that `find_answers` goes by, in [0, 1]."""
+    """Return the share of content words that `find_answers` uses, in [0, 1]."""
     words = content_words(inputs["sentence"])
     return {
         "verdicts": {
@@ -51,7 +52,7 @@ def score_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _get_needed(text: str) -> str:
-    """The answer in a text of `question_with_answer`, or its question where any will do."""
+    """The answer in a text of `question_with_answer`; its question if any answer is accepted."""
     question, _, answer = text.rpartition(ANSWER)
     return question.removeprefix(QUESTION) if question and answer == ANY else answer
 
@@ -75,14 +76,14 @@ class FindAnswers(dspy.Signature):  # type: ignore[misc]
 
 
 class AcceptedAnswerJudge(ItemJudge):
-    """Says which answers a sentence gives: `judge(question=, sentence=, answers=[...]).verdicts`.
+    """Label which answers a sentence gives: `judge(question=, sentence=, answers=[...]).verdicts`.
 
     Each of the answers is a text of `question_with_answer`.
 
     Args:
-        window: answers in a call. Part of the judge's identity.
+        window: answers in a call, >= 1. Part of the judge's identity.
 
-    Returns from a call: `verdicts`, yes or no for each answer in the order given, and `scores`.
+    Returns from a call: `verdicts`, yes or no for each answer in the given order, and `scores`.
     Source: arXiv:2405.00982 (ARGUE): sentence by sentence, which nugget answers it states.
     """
 
@@ -116,13 +117,13 @@ class AcceptedAnswerJudge(ItemJudge):
     async def decide(  # type: ignore[override]
         self, *, question: str, sentence: str, answers: Sequence[str]
     ) -> dspy.Prediction:
-        """All windows, one after the other."""
+        """Judge all answers, window by window."""
         items = [{"question": question, "sentence": sentence, "answer": text} for text in answers]
         return self.prediction(await self.in_windows(items))
 
 
 def question_with_answer(question: str, answer: str) -> str:
-    """A question with an accepted answer as one text; no answer: any will do.
+    """Return a question with an accepted answer as one text; "": any answer is accepted.
 
     >>> question_with_answer("Who struck?", "the dockers")
     'question: Who struck? | accepted answer: the dockers'

@@ -1,4 +1,4 @@
-"""What reports say, sentence by sentence, joined with what carries those sentences."""
+"""Judge which answers reports give, sentence by sentence, and join them with support labels."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def judge_answers(run: Run, lists: Mapping[str, QuestionList], support: La
 
 
 class _Work:
-    """The reports of a run, each with the windows of answers that are looked for in it."""
+    """The reports of a run, each with the windows of answers to look for."""
 
     def __init__(self, run: Run, lists: Mapping[str, QuestionList]) -> None:
         self._run, self._window = run, run.judge_set[JUDGE].window
@@ -82,19 +82,19 @@ class _Work:
         }
 
     def reports(self) -> Iterator[tuple[Answer, Parts]]:
-        """In the order of the files, topic by topic."""
+        """Yield the reports in the order of the files, topic by topic."""
         for answer in self._run.collection.answers():
             yield answer, split_parts(answer, self._run.config.section(ArgueConfig))
 
     def items(self) -> Iterator[Item]:
-        """What the judge is asked."""
+        """Yield the items for the judge."""
         for answer, parts in self.reports():
             yield from (item for *_, item in self.windows(answer, parts))
 
     def statements(
         self, answer: Answer, parts: Parts, outcome: Callable[[Item], Outcome]
     ) -> Statements:
-        """What was not judged to be missing: the sentences that state an answer, or may do so."""
+        """Return the sentences that state an answer, or may do so because they were not judged."""
         by_answer: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
         for sentence, window, item in self.windows(answer, parts):
             for each, row in zip(window, make_rows(outcome(item), item.n), strict=True):
@@ -106,7 +106,7 @@ class _Work:
     def windows(
         self, answer: Answer, parts: Parts
     ) -> Iterator[tuple[Sentence, Sequence[_Accepted], Item]]:
-        """Each claim of a report with each window of its topic's answers."""
+        """Yield each claim of a report with each window of its topic's answers."""
         from .judge import question_with_answer  # with which DSPy comes
 
         topic_id = answer.topic_id
@@ -125,7 +125,7 @@ class _Work:
 
 
 def _find_supported(answer: Answer, parts: Parts, support: Labels) -> dict[int, Between]:
-    """How each claim of a report is carried, by its position."""
+    """The standing of each claim of a report by its citations, by position."""
     of_answer = support.get((answer.run_id, answer.topic_id), {})
     return {
         claim.id: sentence_standing([label for _, label in of_answer.get(claim.id, ())])
@@ -177,7 +177,7 @@ def _judge_report(answer: Answer, parts: Parts, carried: Mapping[int, Between]) 
 
 
 def _count(parts: Parts, run: Run) -> None:
-    """What the manifest and the end of a run say of reports."""
+    """Count facts about reports for the manifest and the summary of the run."""
     settings, results = run.config.section(ArgueConfig), run.results
     if parts.is_over:
         done = {"keep": "kept whole", "cut": "cut", "reject": "not judged, they score 0"}

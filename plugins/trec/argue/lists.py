@@ -1,4 +1,4 @@
-"""Lists of questions with accepted answers, which a report is compared with (ARGUE, RAGTIME)."""
+"""Lists of questions with accepted answers, to compare reports with (ARGUE, RAGTIME)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ....records.reading.problems import Problems
 from ....records.rows import Importance, Row, hash_ids
 
 Aggregator = Literal["AND", "OR"]
-OPEN_ENDED = "OPEN_ENDED_ANSWER"  # what collaborators write where any answer will do
+OPEN_ENDED = "OPEN_ENDED_ANSWER"  # what collaborators write if any answer is accepted
 _TOPIC_FIELDS = ("query_id", "qid", "topic_id")
 _COLLABORATOR = "nuggets_"  # before the topic, in names of their files
 _FORMAT = "v3"
 
 
 class AcceptedAnswer(Row):
-    """An answer that is accepted; `text` "": any is. `sources`: documents that give it, by id."""
+    """An accepted answer; `text` "": any answer. `sources`: ids of documents that give it."""
 
     id: str
     text: str
@@ -28,7 +28,7 @@ class AcceptedAnswer(Row):
 
 
 class ListedQuestion(Row):
-    """A question; with AND a report has to give all of its `answers`, with OR one of them."""
+    """A question. With AND a report must give all of its `answers`, with OR one of them."""
 
     id: str
     text: str
@@ -48,15 +48,15 @@ class QuestionList(Row):
 def read_question_lists(paths: Iterable[Path], problems: Problems) -> dict[str, QuestionList]:
     """Read the lists of topics, in the order of the files.
 
-    Takes auto-judge's NuggetBank v3 (`nugget_bank` by question), that of RAGTIME 2026 (a list,
-    with `metadata.topic_id`), and collaborators' files `nuggets_<topic>.json` (question ->
-    [AND or OR, {answer: documents}]). A question without accepted answers takes any answer.
-    A question is named by its id, or as auto-judge does, by the MD5 of its text.
+    It reads auto-judge's NuggetBank v3 (`nugget_bank` by question), the bank of RAGTIME 2026 (a
+    list, with `metadata.topic_id`), and collaborators' files `nuggets_<topic>.json` (question ->
+    [AND or OR, {answer: documents}]). For a question without accepted answers, any answer is
+    accepted. The id of a question is its own or, as in auto-judge, the MD5 of its text.
 
-    Errors reported: no topic or questions, a topic or id twice, a field of the wrong type. Skipped
-    and listed: a question that is folded by anything but AND and OR, sub-nuggets, claims (the
-    nuggets program reads those). A missing aggregator is OR, listed where it matters; so is an
-    importance other than vital and okay, which becomes None.
+    Errors reported: no topic or questions, a repeated topic or id, a field of the wrong type.
+    Skipped and listed: questions with another aggregator than AND and OR, sub-nuggets, and claims,
+    which the nuggets task reads. A missing aggregator becomes OR, and an importance other than
+    vital and okay becomes None; both are listed if they matter.
     """
     lists: dict[str, QuestionList] = {}
     for path in paths:
@@ -76,7 +76,7 @@ def read_question_lists(paths: Iterable[Path], problems: Problems) -> dict[str, 
 
 
 def question_list_row(questions: QuestionList) -> dict[str, Any]:
-    """A list as a line of auto-judge's NuggetBank v3."""
+    """Return a list as a line of auto-judge's NuggetBank v3."""
     bank = {
         question.text: {
             "question": question.text,
@@ -120,7 +120,7 @@ def _question_list(line: Line) -> QuestionList | None:
 
 
 def _is_collaborators(line: Line) -> bool:
-    """Whether each value is a pair of a fold and answers, and the file has a topic's name."""
+    """Whether each value is a pair of an aggregator and answers, in a file named by its topic."""
     is_named = line.path.name.startswith(_COLLABORATOR)
     return is_named and all(isinstance(value, list) for value in line.row.values())
 
@@ -182,7 +182,7 @@ def _name_questions(items: list[Line]) -> Iterator[ListedQuestion]:
 
 
 def _answers(item: Line) -> tuple[AcceptedAnswer, ...]:
-    """In the order of the file; one that stands twice counts once; none: any answer will do."""
+    """The answers in the order of the file, without repetitions; none: any answer is accepted."""
     sources: dict[str, list[str]] = {}
     for answer in _answer_objects(item):
         text = answer.text("answer")
@@ -220,7 +220,7 @@ def _answer_objects(item: Line) -> list[Line]:
 
 
 def _sources(item: Line) -> list[str]:
-    """Ids of documents; what is none is listed and left out."""
+    """The ids of documents; values of another type are listed and left out."""
     names = []
     written = item.row.get("references")
     if written is not None and not isinstance(written, list):

@@ -1,4 +1,4 @@
-"""A report's parts: its length, the sentences kept under a limit, headings and rows of tables."""
+"""The parts of a report: its length, the units within the limit, headings and table rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from ..settings import ArgueConfig
 
 @dataclass(frozen=True)
 class Parts:
-    """What a report is made of.
+    """The parts of a report.
 
     Attributes:
-        words: summed over its units, as TREC RAG 2026 counts. characters: of its text after NFKC,
-            as RAGTIME's limits count.
-        is_over: whether it is longer than allowed. kept: the units that are judged, from the first.
+        words: the number of words summed over its units, as TREC RAG 2026 counts.
+        characters: the number of characters of its text after NFKC, as RAGTIME's limits count.
+        is_over: True if it is longer than allowed.
+        kept: the units that are judged, from the first.
     """
 
     words: int
@@ -29,22 +30,22 @@ class Parts:
 
     @property
     def claims(self) -> list[Sentence]:
-        """The kept units that make a claim, rows of tables among them."""
+        """Return the kept units that make a claim, including rows of tables."""
         return [unit for unit in self.kept if unit.makes_claim]
 
     @property
     def headings(self) -> int:
-        """Kept units that make no claim: headings, heads and rules of tables."""
+        """Return the number of kept units that make no claim: headings, table heads and rules."""
         return sum(unit.is_heading for unit in self.kept)
 
     @property
     def table_rows(self) -> int:
-        """Claims that are rows of tables."""
+        """Return the number of claims that are rows of tables."""
         return sum(is_table_row(unit.text) for unit in self.claims)
 
 
 def split_parts(answer: Answer, settings: ArgueConfig) -> Parts:
-    """The parts of a report under the limit of these settings."""
+    """Split a report into parts, under the limit of these settings."""
     units = answer.sentences
     is_over = settings.limit is not None and _length(units, settings) > settings.limit
     kept = units
@@ -70,10 +71,10 @@ def _characters(units: tuple[Sentence, ...]) -> int:
 
 
 def count_summed_words(texts: Iterable[str]) -> int:
-    """Number of words of an answer's objects, summed, without NFKC, >= 0.
+    """Count the words of an answer, summed over its objects, without NFKC.
 
     Source: TREC RAG 2026 guidelines of July 2026, `sum(len(item["text"].split()) ...)`; headings
-    and rows of tables count too, and more than 1,024 are rejected.
+        and rows of tables count, too, and reports of more than 1,024 words are rejected.
 
     >>> count_summed_words(["# Tides", "The moon pulls the sea."])
     7

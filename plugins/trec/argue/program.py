@@ -1,4 +1,4 @@
-"""The argue program: which questions a report answers, and what carries the answers (ARGUE)."""
+"""The argue task: which questions a report answers, and whether citations support the answers."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ _OF_QUESTIONS = (*QUESTION_MEASURES, F1)
 class Argue(Program):
     """ARGUE (arXiv:2405.00982): accepted answers sentence by sentence, joined with support.
 
-    The support program's labels say what carries a sentence; they are judged here if it does not
-    run too.
+    The labels of the support task show whether citations support a sentence. If that task does not
+    run, this task judges them.
     """
 
     name = "argue"
@@ -183,7 +183,7 @@ class Argue(Program):
         )
 
     def items(self, folder: Folder) -> JudgedItems:
-        """Each question of a report."""
+        """See Program: each question of a report is an item."""
         cells = [
             ((row.topic_id, row.run_id, row.question_id), row.run_id, row.label, None)
             for row in read_answered(folder.need(ANSWERED), folder.problems)
@@ -192,7 +192,7 @@ class Argue(Program):
         return equal_items(cells, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each question, with the sentences that answer it."""
+        """Yield each question, with the sentences that answer it."""
         missing = {
             (row.run_id, sentence.id): citation.passage_id
             for _, row in support_with_lines(lines(SUPPORT_FILE))
@@ -227,7 +227,7 @@ class Argue(Program):
 
 
 def _judges_support(config: Config) -> bool:
-    """Whether another program of the run writes support labels before this one."""
+    """Whether another task of the run writes support labels before this one."""
     by_evidence = "evidence" in config.program and config.evidence.labels is None
     return "support" in config.program or by_evidence
 
@@ -241,7 +241,7 @@ def _show(row: AnsweredQuestion) -> str:
 
 
 def _with_accepted(question: str, aggregator: str, answers: list[str]) -> str:
-    """A question with all that is accepted.
+    """A question with all of its accepted answers.
 
     >>> _with_accepted("Who struck?", "OR", ["dockers", "pilots"])
     'Who struck? [dockers OR pilots]'
@@ -260,7 +260,7 @@ def _where(row: AnsweredQuestion) -> Iterator[str]:
 
 
 def _missing(row: AnsweredQuestion, unsupported: Mapping[tuple[str, int], str]) -> dict[str, str]:
-    """The ids of the first judgement whose lack leaves a question open."""
+    """The ids of the first missing judgement that leaves a question open."""
     for answer in row.answers:
         for each in answer.sentences:
             ids = {"run_id": row.run_id, "sentence": str(each.sentence)}

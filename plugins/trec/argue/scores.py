@@ -1,4 +1,8 @@
-"""What a report says to questions with accepted answers, and what carries what it says."""
+"""The standings of reports on questions with accepted answers, and their measures.
+
+A standing says whether an answer is given, and whether the citations support the sentence that
+gives it.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,14 @@ _NOTHING_EARNED = Value(value=0.0, n=0, n_unjudged=0, low=0.0, high=0.0)
 
 
 class Between(NamedTuple):
-    """All standings that the missing judgements leave open: from `low` to `high`, both included."""
+    """The standings that missing judgements leave possible, from `low` to `high`, both included."""
 
     low: Standing
     high: Standing
 
     @property
     def known(self) -> Standing | None:
-        """The standing; None while more than one is open."""
+        """Return the standing; None while more than one is possible."""
         return self.low if self.low == self.high else None
 
 
@@ -44,17 +48,17 @@ NOT_SAID = Between("not_said", "not_said")
 
 
 def sentence_standing(citations: Sequence[str | None]) -> Between:
-    """What carries a sentence, by the support labels of the citations that were to be judged.
+    """Return whether its citations support a sentence, from their labels.
 
-    Supported by full support of every citation; unsupported as soon as one gives less; uncited
-    without citations.
+    The sentence is supported if every citation fully supports it, unsupported if any citation gives
+    less, and uncited without citations.
 
     Args:
         citations: full, partial, none, or None = not judged.
 
     Raises: ValueError for another label.
     Source: arXiv:2405.00982 (ARGUE): a sentence is penalised if any cited document fails it.
-    Differs: its yes or no is full support here; a partial one is none.
+    Differs: the paper's yes or no is full support here; partial support counts as no.
 
     >>> sentence_standing(["full", None])
     Between(low='unsupported', high='supported')
@@ -69,7 +73,7 @@ def sentence_standing(citations: Sequence[str | None]) -> Between:
 
 
 def answer_standing(is_stated: bool | None, sentence: Between) -> Between:
-    """How one sentence stands to an answer: as its citations carry it, if it says the answer.
+    """Return the standing of an answer by one sentence: the sentence's, if it gives the answer.
 
     >>> answer_standing(None, sentence_standing([]))
     Between(low='not_said', high='uncited')
@@ -80,14 +84,17 @@ def answer_standing(is_stated: bool | None, sentence: Between) -> Between:
 
 
 def take_best(standings: Iterable[Between]) -> Between:
-    """The best of them: an answer in several sentences, a question with OR; none: not said."""
+    """Return the best standing, for an answer in several sentences or a question with OR.
+
+    Without standings: not said.
+    """
     return _fold(standings, max)
 
 
 def take_worst(standings: Iterable[Between]) -> Between:
-    """The worst of them: a question with AND, which wants all its answers; none: not said.
+    """Return the worst standing, for a question with AND, which needs all its answers.
 
-    A missing judgement counts only where it could change the result.
+    Without standings: not said. A missing judgement counts only if it could change the result.
 
     >>> take_worst([NOT_SAID, Between("not_said", "supported")]).known
     'not_said'
@@ -107,22 +114,23 @@ def _fold(standings: Iterable[Between], choose: Callable[[list[int]], int]) -> B
 def question_scores(
     standings: Sequence[Between], importances: Sequence[str | None]
 ) -> dict[str, Value]:
-    """The measures of one report over the questions of its topic, each in [0, 1].
+    """Compute the measures of one report over the questions of its topic, each in [0, 1].
 
     Args:
-        standings: one per question. importances: vital, okay or None, in the same order.
+        standings: one per question.
+        importances: vital, okay or None, in the same order.
 
     Returns: by name, in the order of `QUESTION_MEASURES`:
-        question_coverage_supported: share of the questions that sentences answer whose citations
-            carry them: nugget coverage of Auto-ARGUE.
-        question_coverage: share that it answers, whatever it cites.
-        said_uncited, said_unsupported: share that it answers only without a citation, or only
-            where a citation fails. The three shares of what is said add up to question_coverage.
-        question_coverage_weighted: as the first, a vital question counting twice.
-        A question counts as judged in a measure if its value there is the same in all standings
-        that are open; the bounds take the others as worst and as best. No questions: None.
+        question_coverage_supported: share of the questions that are answered by sentences whose
+            citations support them; nugget coverage in Auto-ARGUE.
+        question_coverage: share of the questions that are answered, whatever the citations.
+        said_uncited, said_unsupported: share that is answered only without a citation, or only with
+            a citation that fails. These two and the first add up to question_coverage.
+        question_coverage_weighted: as the first; a vital question counts twice.
+        A question counts as judged in a measure if its value there is the same for all possible
+        standings. The bounds take the other questions at their worst and best. No questions: None.
     Raises: ValueError if lengths differ or an importance is unknown.
-    Source: arXiv:2405.00982 (ARGUE), arXiv:2509.26184 (Auto-ARGUE). The others: ours.
+    Source: arXiv:2405.00982 (ARGUE), arXiv:2509.26184 (Auto-ARGUE). The other measures are ours.
 
     >>> scores = question_scores([Between("uncited", "uncited"), NOT_SAID], [None, None])
     >>> scores["question_coverage"].value, scores["said_uncited"].value
@@ -141,16 +149,17 @@ def question_scores(
 
 
 def sentence_support(sentences: Sequence[Between]) -> Value:
-    """Share of a report's sentences that all their judged citations carry, in [0, 1].
+    """Compute the share of sentences that all their judged citations support, in [0, 1].
 
-    An empty report scores 0 with n = 0: the system earned nothing.
+    An empty report scores 0 with n = 0.
 
     Args:
-        sentences: of those that make a claim, see `sentence_standing`.
+        sentences: the standings of sentences that make a claim, see `sentence_standing`.
 
     Source: arXiv:2509.26184 (Auto-ARGUE), sentence support.
-    Differs: there a sentence without citation counts only if a model finds that it needs one and
-        that it says something for the first time; here all that make a claim count.
+    Differs: in the paper, a sentence without citation counts only if a model finds that it needs
+        one and that it says something for the first time; here all sentences that make a claim
+        count.
 
     >>> sentence_support([sentence_standing(["full"]), sentence_standing([])]).value
     0.5

@@ -1,6 +1,6 @@
-"""Relevance of a passage to a long narrative, graded 0-4 by the parts of it that are answered.
+"""Relevance of a passage to a long narrative, graded 0-4 by the number of parts that it answers.
 
-`whole` asks for the grade, `parts` asks about each sub-narrative by itself and has code make the
-grade; the settings of `plugins/trec` say which (`judges.relevance.scale`). May import the core and
-the settings of `plugins/trec`.
+`whole` asks for the grade. `parts` asks about each sub-narrative separately, and code computes the
+grade. The setting `judges.relevance.sub_narratives` selects one of them. The folder may import the
+core and the settings of `plugins/trec`.
 """

@@ -1,4 +1,4 @@
-"""What passages are graded by: labels of a narrative and its parts, and the grade they make."""
+"""The labels of a narrative and of its parts, and the grade that follows from the parts."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class PartAnswer(Label):
 
 
 def narrative_grade(n_answered: int, n_related: int) -> int:
-    """The grade of a passage, 0-4, from how many parts of a narrative it answers in detail.
+    """Return the grade of a passage, 0-4, from the number of parts that it answers in detail.
 
     4: four or more; 3: two or three; 2: one; 1: none, but it is on the topic; 0: none.
 
     Args:
-        n_answered: parts that it answers in detail, >= 0.
-        n_related: parts that it is about without answering them, >= 0.
+        n_answered: the number of parts that it answers in detail, >= 0.
+        n_related: the number of parts that it is about without answering them, >= 0.
 
     Raises: ValueError for a negative number.
     Source: guidelines of the TREC 2025 RAG track, relevance assessments.

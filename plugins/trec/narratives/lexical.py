@@ -1,7 +1,7 @@
-"""How much of a narrative a passage answers, by counting words.
+"""How much of a narrative does a passage answer, by word overlap?
 
-Fitted to nothing: there are no passages with texts that people graded by sub-narratives. A part is
-answered from the share of its words on from which a nugget is stated.
+Nothing is fitted, because we have no passages with texts that people graded by sub-narratives. A
+part counts as answered from the share of its words that is the threshold of a stated nugget.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ....judges.lexical.overlap import NUGGET_FULL, RELEVANCE_CUTS, content_word
 from ..settings import BEST_GRADE
 from .grades import PartAnswer, narrative_grade, split_parts
 
-RELATED = 0.30  # share of a part's content words from which the passage is about its matter
+RELATED = 0.30  # share of a part's content words from which the passage is about the part
 ALL_OF_IT = 0.95  # share of a whole narrative's words for the best grade
 
 
 def judge_narrative(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """0-4 by how many sub-narratives the passage answers; without any, by the narrative's words."""
+    """Grade 0-4 by the number of answered sub-narratives; without any, by the narrative's words."""
     shares = _shares(inputs)
     if not shares:
         share = _share(inputs["question"], inputs["passage"])
@@ -28,7 +28,11 @@ def judge_narrative(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_narrative(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The words of sub-narratives in the passage, four whole ones being 1; else as above."""
+    """Return the score in [0, 1]: the sum of the word shares of the sub-narratives, divided.
+
+    The divisor is 4, or the number of sub-narratives if they are fewer; a score above 1 becomes 1.
+    Without sub-narratives, the score is the share of the narrative's words.
+    """
     shares = _shares(inputs)
     if not shares:
         return {"grade": _share(inputs["question"], inputs["passage"])}
@@ -36,7 +40,7 @@ def score_narrative(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge_part(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether one sub-narrative is answered, by the share of its words in the passage."""
+    """Label whether one sub-narrative is answered, by the share of its words in the passage."""
     share = _share(inputs["sub_narrative"], inputs["passage"])
     if share >= NUGGET_FULL:
         return {"answer": PartAnswer.DETAILED}

@@ -1,4 +1,4 @@
-"""Which parts of a narrative does a passage answer? Each is asked about by itself."""
+"""Which parts of a narrative does a passage answer? The judge asks about each separately."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class JudgePart(dspy.Signature):  # type: ignore[misc]
 
 
 class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
-    """Grades one passage 0-4 from labels of each sub-narrative: `judge(...).grade`, `.parts`.
+    """Grade a passage 0-4 from a label of each sub-narrative: `judge(...).grade`, `.parts`.
 
-    One call a sub-narrative; `narrative_grade` makes the grade. Parts that were not judged leave
-    the grade open: it stands where it is the same whatever they are, else the passage is unjudged.
-    The score is the share of four parts that are answered. Evidence is that of the answered parts.
+    There is one call for each sub-narrative, and `narrative_grade` computes the grade. If parts
+    were not judged, the passage has a grade only if it is the same whatever their labels are. The
+    score is the share of four parts that are answered. Evidence is that of the answered parts.
 
     Args:
         titles: show the title of a passage that has one. Part of the judge's identity.
 
     Raises, when asked: ValueError for an item without sub-narratives.
-    Source: as NarrativeRelevanceJudge; that each part is asked about by itself is ours.
+    Source: as NarrativeRelevanceJudge; asking about each part separately is ours.
     """
 
     version = "2"
@@ -99,7 +99,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
         return of_item
 
     def make_weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """See ItemJudge. Raises: ValueError, for its score counts parts, not words."""
+        """See ItemJudge. Raises: ValueError, because the score counts parts, not words."""
         raise ValueError(f"the {self.name} judge by parts has no lexical score to weight")
 
     async def _part(self, item: Mapping[str, str]) -> tuple[Part, Provenance | None]:
@@ -119,7 +119,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
     def _grade_passage(
         self, judged_parts: Sequence[Part], topic_id: str | None
     ) -> Verdict | Unjudged:
-        """The grade of a passage from the outcomes of its parts, if that settles it."""
+        """The grade of a passage from the outcomes of its parts, if they settle it."""
         labels = [each.label if isinstance(each, Verdict) else None for each in judged_parts]
         n_answered, n_related, n_lost = map(labels.count, (*_DETAILED_AND_RELATED, None))
         grade = narrative_grade(n_answered, n_related)
@@ -139,7 +139,7 @@ _DETAILED_AND_RELATED = (PartAnswer.DETAILED.value, PartAnswer.RELATED.value)
 
 
 def _why(parts: Sequence[Part], is_ground: bool) -> dict[str, Any]:
-    """The quotes and rationales of the parts that have the best label of any."""
+    """The quotes and rationales of the parts with the best label."""
     judged = [(i, each) for i, each in enumerate(parts, 1) if isinstance(each, Verdict)]
     best = next((x for x in _DETAILED_AND_RELATED if any(e.label == x for _, e in judged)), None)
     of_best = [(i, each) for i, each in judged if each.label == best or best is None]

@@ -42,10 +42,10 @@ class JudgeNarrative(dspy.Signature):  # type: ignore[misc]
 
 
 class NarrativeRelevanceJudge(RelevanceJudge):
-    """Grades one passage 0-4: `judge(question=, passage=, sub_narratives="", title="").grade`.
+    """Grade a passage 0-4: `judge(question=, passage=, sub_narratives="", title="").grade`.
 
-    The sub-narratives are one text, a line each (`records.topics.number_texts`).
-    Without them the model takes the narrative apart by itself.
+    The sub-narratives are one text with a line for each (`records.topics.number_texts`). Without
+    them, the model divides the narrative itself.
 
     Args:
         titles: show the title of a passage that has one. Part of the judge's identity.

@@ -1,4 +1,4 @@
-"""Rubrics and verdicts as RAGDoll and ResearchRubrics write them."""
+"""Write rubrics and verdicts in the layouts of RAGDoll and ResearchRubrics."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _RESULTS = "results"  # folder of ResearchRubrics' results, a file a run
 
 
 def write_researchrubrics(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
-    """Write ResearchRubrics' `processed_data.jsonl`, and `results/RUN.jsonl` of each run.
+    """Write ResearchRubrics' `processed_data.jsonl`, and `results/RUN.jsonl` for each run.
 
-    A verdict that did not come has `success` false and no score: its own command stops there, and
-    is to be run on what is complete.
+    A missing verdict has `success` false and no score. ResearchRubrics' own command stops at such a
+    line: run it on complete results.
     """
     rubrics, verdicts = _read(folder)
     criteria = {(r.topic_id, c.id): c for r in rubrics.values() for c in r.criteria}

@@ -48,13 +48,13 @@ class GradeBinaryCriteria(dspy.Signature):  # type: ignore[misc]
 
 
 class CriterionJudge(ItemJudge):
-    """Grades criteria a window at a time: `judge(question=, response=, criteria=[...]).verdicts`.
+    """Grade criteria, a window in a call: `judge(question=, response=, criteria=[...]).verdicts`.
 
-    met, partly or not_met of each, in the order given. Of a criterion that names a fault (a weight
-    below 0), met says that the fault is there; the judge is not told weights.
+    Each verdict is met, partly or not_met, in the given order. For a criterion that names a fault
+    (a weight below 0), met says that the answer has the fault; the judge does not see weights.
 
     Args:
-        window: criteria per call. Part of the judge's identity.
+        window: criteria in a call, >= 1. Part of the judge's identity.
 
     Source: arXiv:2511.07685 (ResearchRubrics), its ternary grades; RAGDoll's windows.
     """
@@ -88,14 +88,14 @@ class CriterionJudge(ItemJudge):
     async def decide(  # type: ignore[override]
         self, *, question: str, response: str, criteria: Sequence[str]
     ) -> dspy.Prediction:
-        """All windows, one after the other."""
+        """Grade all criteria, window by window."""
         shared = {"question": question, "response": response}
         verdicts = await self.in_windows([{**shared, "criterion": text} for text in criteria])
         return self.prediction(verdicts)
 
 
 class BinaryCriterionJudge(CriterionJudge):
-    """As CriterionJudge, of criteria that are met or not: there is no partly.
+    """Grade criteria as CriterionJudge does, but without partly.
 
     Source: arXiv:2511.07685 (ResearchRubrics), its binary grades.
     """

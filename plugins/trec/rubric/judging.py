@@ -1,4 +1,4 @@
-"""What is asked: criteria of topics without a rubric, and which criteria answers meet."""
+"""Judge rubrics: write criteria for topics without a rubric, and grade answers by criteria."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STAGES: dict[CriterionKind, str] = {"three_way": "criteria", "binary": "binary_c
 
 
 async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
-    """A rubric for each topic with documents; None where a judgement is missing."""
+    """Make a rubric for each topic with documents; None if a judgement is missing."""
     collection, n = run.collection, run.config.section(RubricConfig).n
     writer = run.judge_set["rubric_writer"]
 
@@ -64,9 +64,9 @@ async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
 
 
 async def grade_answers(run: Run, rubrics: Rubrics, file: str) -> list[tuple[str, str]]:
-    """Write which criteria each answer meets, asked in windows of one kind.
+    """Write which criteria each answer meets, in windows of criteria of one kind.
 
-    Returns: (run, topic) of the answers whose rubric could not be made.
+    Returns: the (run, topic) of answers whose rubric could not be made.
     """
     points = {t: None if rubric is None else rubric.criteria for t, rubric in rubrics.items()}
     kinds = [criterion.kind for criteria in points.values() for criterion in criteria or ()]

@@ -1,4 +1,4 @@
-"""The lexical baselines of the judges of criteria, and of the one that writes them."""
+"""The lexical baselines of the judges that grade criteria and that write them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ....judges.lexical.overlap import (
 from ....judges.lexical.segments import sentences
 from .rubrics import BinaryCriterionMatch, CriterionMatch
 
-# Words of criteria that say what an answer does, and are no part of what it should say.
+# Words of criteria about the answer itself, which the answer does not have to contain.
 _DOES = """address analyse analyze answer cite compare contain cover define describe discuss
 evaluate explain give identify include list mention name note outline present provide recommend
 reference report response should show specify state suggest summarise summarize text use"""
@@ -31,7 +31,9 @@ WEIGHT = 1  # of a criterion that a rule writes
 
 
 def find_required_text(criterion: str) -> str:
-    """A criterion without the words before what an answer is to say; all where there are none.
+    """Return what an answer should say: a criterion without its first words, such as "States that".
+
+    If there are no such words, return the whole criterion.
 
     >>> find_required_text("The response states that the dam broke in 1976.")
     'the dam broke in 1976.'
@@ -42,28 +44,28 @@ def find_required_text(criterion: str) -> str:
 
 @lru_cache(maxsize=4096)
 def find_wanted_words(criterion: str) -> frozenset[str]:
-    """The content words that an answer has to hold; all where nothing else is left."""
+    """Return the content words that an answer must have; all words if no others remain."""
     return content_words(criterion) - _ABOUT or content_words(criterion)
 
 
 def grade_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Three grades by the share of a criterion's words in the response, at the cuts of nuggets."""
+    """Give three grades by the share of a criterion's words in the response, cut as for nuggets."""
     return {"verdicts": {key: _grade(share) for key, share in _shares(inputs).items()}}
 
 
 def grade_binary_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Two grades, at the cut of met."""
+    """Give two grades, at the cut of met."""
     labels = BinaryCriterionMatch.NOT_MET, BinaryCriterionMatch.MET
     return {"verdicts": {k: labels[share >= NUGGET_FULL] for k, share in _shares(inputs).items()}}
 
 
 def score_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The share that the grades go by, for each criterion."""
+    """Return the share that the grades use, for each criterion, in [0, 1]."""
     return {"verdicts": _shares(inputs)}
 
 
 def write_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """A criterion of each sentence that holds most words of the question, which are not known."""
+    """Write a criterion for each of the `wanted` new sentences with most words of the question."""
     question_words, existing = content_words(inputs["question"]), {*inputs["known"]}
     texts = [text for document in inputs["documents"] for text in sentences(document)]
     texts = [text for text in dict.fromkeys(texts) if f"States that: {text}" not in existing]

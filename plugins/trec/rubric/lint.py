@@ -1,4 +1,4 @@
-"""What is wrong with a criterion's wording, by rules: for its author to look at."""
+"""Rules that find unclear criteria, for their authors to check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERBS = (
 _SECOND_VERB = re.compile(rf"\b(?:and|but)(?: also)? (?:{_VERBS})\b|\bas well as\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-Z])|;\s")
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|U\.S|Dr|Mr|Mrs|No|Fig)\.$")
-# Rests on what does not stand in the criterion.
+# Refers to something that is not in the criterion.
 _ELSEWHERE = re.compile(
     r"\b(?:as (?:above|mentioned|described|expected|required|discussed)|(?:mentioned|listed|given) "
     r"(?:above|below|earlier)|the (?:above|aforementioned|same|correct|right|expected) "
@@ -28,7 +28,7 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _BARE_START = re.compile(r"^(?:it|this|that|these|those|they|he|she)\b", re.IGNORECASE)
-# A quality that two readers would see differently, with nothing beside it to check.
+# A quality that two readers would judge differently, without anything to check.
 _VAGUE = re.compile(
     r"\b(?:adequate(?:ly)?|appropriate(?:ly)?|clear(?:ly)?|coherent(?:ly)?|comprehensive(?:ly)?|"
     r"deep(?:ly)?|effective(?:ly)?|engaging|excellent|good|helpful(?:ly)?|high[- ]quality|"
@@ -37,7 +37,7 @@ _VAGUE = re.compile(
     r"well(?:[- ]\w+)?)\b",
     re.IGNORECASE,
 )
-# What can be checked, and so mends a vague word: a number, a name, a quotation, an example.
+# Details that make a vague word checkable: a number, a name, a quotation, an example.
 _CHECKABLE = re.compile(
     r"\d|[\"“«]|\b(?:at least|at most|no more than|e\.g|for example|such as|including|that is|"
     r"one|two|three|four|five|each|every)\b|(?<=\s)[A-Z][a-z]+"
@@ -49,20 +49,21 @@ _GOOD_WHEN_NEGATED = re.compile(
 
 
 class Fault(NamedTuple):
-    """What is wrong with a criterion: a short name to count by, and words for people."""
+    """A problem of a criterion: a short name to count by, and a text for people."""
 
     kind: str
     what: str
 
 
 def lint(text: str, weight: float = 1.0) -> list[Fault]:
-    """What its author should look at; [] where no rule finds anything.
+    """Return the problems that the author of a criterion should check; [] if no rule finds any.
 
-    compound_criterion: two demands in one, which an answer can meet by half. implicit_criterion:
-    it rests on words that do not stand in it. uncheckable_criterion: a quality with nothing to
-    check it by. criterion_sign: a penalty for what an answer avoids, so that met would punish it.
+    compound_criterion: two demands in one, so that an answer can meet half of it.
+    implicit_criterion: it refers to words that are not in it.
+    uncheckable_criterion: a quality without anything to check.
+    criterion_sign: a penalty for something that an answer avoids, so that met would punish it.
 
-    Rules of English, which miss much and are not a verdict: nothing is left out or changed by them.
+    The rules are for English and miss many problems. They never change a criterion or leave it out.
 
     >>> [fault.kind for fault in lint("Names the year and explains why the dam failed.")]
     ['compound_criterion']
@@ -81,7 +82,7 @@ def lint(text: str, weight: float = 1.0) -> list[Fault]:
 
 
 def _sentences(text: str) -> list[str]:
-    """The text cut after each sentence, abbreviations aside."""
+    """The text cut after each sentence, but not after abbreviations."""
     parts, start = [], 0
     for end in _SENTENCE_END.finditer(text):
         if not _ABBREVIATION.search(text[: end.start() + 1]):

@@ -1,4 +1,4 @@
-"""The rubric program: which criteria of its topic's rubric an answer meets."""
+"""The rubric task: which criteria of its topic's rubric an answer meets."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ EXCLUDED, FAILED_TOPICS, FAILED = (
 
 
 class RubricGrading(Program):
-    """Rubrics as of ResearchRubrics (arXiv:2511.07685): criteria with signed weights."""
+    """Rubrics as in ResearchRubrics (arXiv:2511.07685): criteria with signed weights."""
 
     name = "rubric"
     paper = (
@@ -147,7 +147,7 @@ class RubricGrading(Program):
         check_questions(collection, what)
 
     async def judge(self, run: Run) -> None:
-        """Have rubrics made where none are given, and grade the answers by them."""
+        """Make rubrics if none are given, and grade the answers by them."""
         collection, results = run.collection, run.results
         given, rubrics = collection.given.get(GIVEN), dict[str, Rubric | None]()
         if given is None:
@@ -189,10 +189,10 @@ class RubricGrading(Program):
         return write(folder, out, problems)
 
     def items(self, folder: Folder) -> JudgedItems:
-        """Each criterion of an answer, by its share of the weights above 0.
+        """See Program: each criterion of an answer, weighted by its share of the weights above 0.
 
-        Where there are penalties, of `rubric_earned` alone: the others are clipped, or rest on
-        weights below 0, and no weighted mean of labels. Penalties themselves weigh nothing in it.
+        With penalties, only the measure `rubric_earned` has items, in which penalties weigh 0. The
+        other measures are clipped or use weights below 0, so they are no weighted means of labels.
         """
         cells = group_by_answer(read_verdicts(folder.need(VERDICTS), folder.problems))
         gains = EARNED if _may_have_penalties(cells, folder) else WITHOUT_PENALTIES
@@ -214,7 +214,7 @@ class RubricGrading(Program):
         )
 
     def judgements(self, lines: FileLines) -> Iterator[Judgement]:
-        """Each criterion of an answer."""
+        """Yield each criterion of an answer."""
         rubrics = collect_rubrics(lines(RUBRICS), linted=False)
         texts = {(topic, c.id): c.text for topic, of in rubrics.items() for c in of.criteria}
         for _, row in verdicts_with_lines(lines(VERDICTS)):
@@ -240,16 +240,16 @@ class RubricGrading(Program):
 
 
 def _source(config: Config) -> Path | str:
-    """The file that rubrics come from."""
+    """The file from which rubrics are made."""
     return getattr(config.data, GIVEN) or config.data.documents or GIVEN
 
 
 def _may_have_penalties(cells: Sequence[RubricCell], folder: Folder) -> bool:
-    """Whether a weight is below 0, or a rubric that could not be made might have one."""
+    """Whether a weight is below 0, or a rubric that could not be made might have such a weight."""
     return has_penalties(cells) or bool(folder.notes.get(FAILED_TOPICS))
 
 
 def _alike(rubric: Rubric, kind: str) -> Rubric:
-    """The rubric with all its criteria graded in one way."""
+    """The rubric with one kind for all its criteria."""
     criteria = tuple(one.model_copy(update={"kind": kind}) for one in rubric.criteria)
     return rubric.model_copy(update={"criteria": criteria})

@@ -1,6 +1,6 @@
 """RAGDoll's rubric rows: criteria by topic, and answers graded by them.
 
-Its rubric rows are read by `read_rubrics`, and it reads ours; see there.
+`read_rubrics` reads its rubric rows, and RAGDoll reads ours.
 Source: github.com/castorini/RAGDoll (2026-07), ragdoll/rubric: prompts.py, stages.py, flows.py.
 """
 
@@ -26,13 +26,13 @@ VERDICTS: dict[str, CriterionLabel] = {
     "partially_satisfied": "partly",
     "not_satisfied": "not_met",
 }
-FAILED = "failed"  # its word for a window without a reply, which its scores count as 0
-MAX_WEIGHT = 5  # it rounds weights, cuts them there, and drops those that are not above 0
+FAILED = "failed"  # RAGDoll's word for a window without a reply; its scores count it as 0
+MAX_WEIGHT = 5  # RAGDoll rounds weights, caps them here, and leaves out those of 0 or less
 _WORDS = {label: word for word, label in VERDICTS.items()}
 
 
 def read_graded(line: Line) -> Iterator[CriterionVerdict]:
-    """The verdicts of a graded answer; another word than its three is not judged, and mentioned."""
+    """Yield the verdicts of a graded answer; an unknown word is listed and counts as not judged."""
     topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
     items = line.objects("criteria")
     if topic_id is None or run_id is None or items is None:
@@ -58,10 +58,10 @@ def read_graded(line: Line) -> Iterator[CriterionVerdict]:
 def make_graded_row(
     rubric: Rubric, verdicts: Mapping[str, CriterionVerdict], run_id: str, answer: str, n_words: int
 ) -> dict[str, Any]:
-    """An answer as `rubric grade` writes it; what is not judged is `failed`.
+    """Return an answer as `rubric grade` writes it; a criterion that was not judged is `failed`.
 
     Args:
-        verdicts: by criterion.
+        verdicts: verdict by criterion.
     """
     criteria = []
     for criterion in rubric.criteria:
@@ -81,5 +81,5 @@ def make_graded_row(
 
 
 def not_taken(criteria: Sequence[Criterion]) -> list[Criterion]:
-    """Those that RAGDoll would drop or weigh otherwise when it reads them."""
+    """Return the criteria that RAGDoll would leave out or weight differently."""
     return [c for c in criteria if not (0 < c.weight <= MAX_WEIGHT and c.weight.is_integer())]

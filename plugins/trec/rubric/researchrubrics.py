@@ -1,4 +1,4 @@
-"""ResearchRubrics' files: rubrics as `processed_data.jsonl`, and one result a line of a system.
+"""ResearchRubrics' files: rubrics as `processed_data.jsonl`, and a system's results by line.
 
 Source: github.com/scaleapi/researchrubrics, its README (data format, evaluation results) and
 calculate_compliance_score.py; arXiv:2511.07685.
@@ -22,10 +22,10 @@ _WORDS = {label: words.title() for words, label in VERDICTS.items()}
 
 
 def result(line: Line) -> Iterator[CriterionVerdict]:
-    """The verdict of one line of results; the run is the file's name, as there is no other.
+    """Return the verdict of one line of results; the name of the file is the run.
 
-    One without success, or with another verdict, is not judged, whatever its score says: their
-    evaluation writes 0 there.
+    A line without success, or with an unknown verdict, is not judged, whatever its score: the tool
+    writes the score 0 there.
     """
     topic_id, text = line.id("sample_id"), line.text("rubric_title")
     weight = read_weight(line)
@@ -51,7 +51,7 @@ def result(line: Line) -> Iterator[CriterionVerdict]:
 
 
 def data_row(rubric: Rubric) -> dict[str, Any]:
-    """A line of `processed_data.jsonl`."""
+    """Return a line of `processed_data.jsonl`."""
     rubrics = [{"criterion": c.text, "weight": c.weight, "axis": c.type} for c in rubric.criteria]
     return {"prompt": rubric.query, "sample_id": rubric.topic_id, "rubrics": rubrics}
 
@@ -59,10 +59,10 @@ def data_row(rubric: Rubric) -> dict[str, Any]:
 def result_rows(
     verdicts: Iterable[CriterionVerdict], criteria: Mapping[tuple[str, str], Criterion]
 ) -> Iterator[dict[str, Any]]:
-    """The lines of one run's results; what is not judged has success false, and no score.
+    """Yield the lines of one run's results; a missing verdict has success false and no score.
 
     Args:
-        criteria: by topic and id.
+        criteria: the criteria by topic and id.
     """
     for verdict in verdicts:
         row: dict[str, Any] = {

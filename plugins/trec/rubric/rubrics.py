@@ -1,4 +1,4 @@
-"""Rubrics: criteria with signed weights that an answer is compared with, by topic."""
+"""Rubrics: the criteria of a topic, with signed weights."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class BinaryCriterionMatch(Label):
 
 
 class Criterion(Row):
-    """What an answer may meet. A weight below 0 is a penalty: then `met` says the fault is there.
+    """A criterion for answers. A weight below 0 is a penalty: `met` then says the fault is there.
 
-    `kind` binary: met or not_met; three_way: partly too. `type` is its group (ResearchRubrics'
-    axis), `tier` and `source_nugget` are RAGDoll's; "" and None: not known.
+    `kind` binary: met or not_met; three_way: also partly. `type` is its group (the axis in
+    ResearchRubrics), `tier` and `source_nugget` come from RAGDoll; "" and None: unknown.
     """
 
     id: str
@@ -71,7 +71,7 @@ class Rubric(Row):
 
     @property
     def worth(self) -> float:
-        """The sum of the weights above 0, the denominator of its scores."""
+        """Return the sum of the weights above 0, the denominator of scores."""
         return math.fsum(c.weight for c in self.criteria if c.weight > 0)
 
 
@@ -87,27 +87,31 @@ class CriterionVerdict(LabelScores):
 
 
 def criterion_ids(texts: Sequence[str]) -> list[str]:
-    """Make an id for each criterion text of one topic, as `nugget_ids` does."""
+    """Make an id for each criterion text of one topic, as `nugget_ids` does for nuggets."""
     return hash_ids("c", texts)
 
 
 def read_rubrics(path: Path, problems: Problems) -> dict[str, Rubric]:
     """Read rubrics by topic, in file order: ours, RAGDoll's or ResearchRubrics', by content.
 
-    Ours and RAGDoll's have `qid`, `query` and `criteria` of `text` and `weight`; ResearchRubrics'
-    `sample_id`, `prompt` and `rubrics` of `criterion` and `weight`. `kind` is three_way where it
-    is not given, in ResearchRubrics' files binary, as its evaluation grades. A criterion keeps its
-    own id or is named by its text (`criterion_ids`).
+    Ours and RAGDoll's have `qid`, `query` and `criteria` with `text` and `weight`; ResearchRubrics'
+    have `sample_id`, `prompt` and `rubrics` with `criterion` and `weight`. Without a `kind`,
+    criteria are three_way, or binary in ResearchRubrics' files, as its evaluation grades. A
+    criterion keeps its own id; otherwise its id comes from its text (`criterion_ids`).
 
     Errors reported: no topic, no list, no text, a weight that is 0 or no number, an unknown kind, a
-    topic twice, an id twice in a topic. Mentioned: what `lint` finds, a text that occurs twice, a
+    repeated topic, a repeated id in a topic. Listed: problems that `lint` finds, repeated texts, a
     rubric without a weight above 0, RAGDoll's row of a rubric that failed (which is left out).
     """
     return collect_rubrics(read_lines(path, problems))
 
 
 def collect_rubrics(lines: Iterable[Line], *, linted: bool = True) -> dict[str, Rubric]:
-    """The rubrics in these objects, as `read_rubrics`; `linted`: mention what `lint` finds."""
+    """Collect the rubrics in these lines, as `read_rubrics` does.
+
+    Args:
+        linted: also list what `lint` finds.
+    """
     rubrics: dict[str, Rubric] = {}
     for line in lines:
         topic_id = line.id(*TOPIC_FIELDS, "sample_id")
@@ -132,7 +136,7 @@ def collect_rubrics(lines: Iterable[Line], *, linted: bool = True) -> dict[str, 
 
 
 def rubric_row(rubric: Rubric) -> dict[str, Any]:
-    """A line of `rubrics.jsonl`, which RAGDoll reads too."""
+    """Return a line of `rubrics.jsonl`, which RAGDoll reads, too."""
     return {
         "qid": rubric.topic_id,
         "query": rubric.query,
@@ -141,14 +145,14 @@ def rubric_row(rubric: Rubric) -> dict[str, Any]:
 
 
 def criterion_row(criterion: Criterion) -> dict[str, Any]:
-    """A criterion in such a line; what is not known of it is left out."""
+    """Return a criterion of such a line; unknown fields are left out."""
     row = criterion.model_dump(mode="json", exclude_none=True)
     row["weight"] = _plain(criterion.weight)
     return {name: value for name, value in row.items() if value != ""}
 
 
 def verdict_row(verdict: CriterionVerdict) -> dict[str, Any]:
-    """A line of `verdicts.jsonl`; a null label is not judged."""
+    """Return a line of `verdicts.jsonl`; a null label is not judged."""
     return {
         "topic_id": verdict.topic_id,
         "run_id": verdict.run_id,
@@ -161,7 +165,7 @@ def verdict_row(verdict: CriterionVerdict) -> dict[str, Any]:
 
 
 def read_weight(item: Line) -> float | None:
-    """The weight of a criterion; 0 or no number: an error, and None."""
+    """Return the weight of a criterion; None, with an error, if it is 0 or no number."""
     weight = item.row.get("weight")
     if isinstance(weight, int | float) and not isinstance(weight, bool):
         if weight and math.isfinite(weight):
@@ -174,7 +178,7 @@ def read_weight(item: Line) -> float | None:
 
 
 def _criteria(items: Sequence[Line], default: CriterionKind, linted: bool) -> list[Criterion]:
-    """The criteria of one list, each under an id of its own."""
+    """The criteria of one list, each with its own id."""
     texts: list[tuple[str, Line]] = []
     for item in items:
         text = item.text("text", "criterion", "title")

@@ -1,4 +1,4 @@
-"""What an answer earns by criteria with weights, of which those below 0 are penalties."""
+"""The scores of answers by criteria with weights; a weight below 0 is a penalty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CRITERION_GAINS = {"not_met": 0.0, "partly": 0.5, "met": 1.0}
 CRITERION_GAINS_STRICT = {"not_met": 0.0, "partly": 0.0, "met": 1.0}
 EXPECTED = "rubric" + SUFFIX
 MEASURES = (*RUBRIC_MEASURES, EXPECTED)
-# Those that are linear in their items, which corrected scores need: a clip is not.
+# Measures that are linear in their items, as corrected scores need; clipped ones are not.
 EARNED = {"rubric_earned": CRITERION_GAINS}
 WITHOUT_PENALTIES = {"rubric": CRITERION_GAINS, "rubric_strict": CRITERION_GAINS_STRICT}
 
@@ -31,10 +31,10 @@ class RubricCell:
     )  # rows or judgements: label, weight, probabilities
 
     def values(self, measures: Sequence[str]) -> dict[str, Value]:
-        """These measures.
+        """Return these measures.
 
-        The one by probabilities takes labels without them as certain; those of penalties are the
-        same as `rubric` where there are none.
+        In the measure with probabilities, a label without probabilities counts as certain. Without
+        penalties, the measures of penalties equal `rubric`.
         """
         weights = [verdict.weight for verdict in self.verdicts]
         scores = rubric_scores([verdict.label for verdict in self.verdicts], weights)
@@ -45,7 +45,7 @@ class RubricCell:
 
 
 def group_by_answer(verdicts: Iterable[Any]) -> list[RubricCell]:
-    """The verdicts by answer, in the order of their first ones."""
+    """Group the verdicts by answer, in the order of the first verdicts."""
     cells: dict[tuple[str, str], RubricCell] = {}
     for verdict in verdicts:
         at = verdict.run_id, verdict.topic_id
@@ -54,14 +54,14 @@ def group_by_answer(verdicts: Iterable[Any]) -> list[RubricCell]:
 
 
 def list_measures(cells: Sequence[RubricCell], *, may_have_penalties: bool) -> list[str]:
-    """What can be scored: those of penalties where there may be some, and of probabilities."""
+    """List the measures, with those of penalties and of probabilities if there may be any."""
     measures = list(RUBRIC_MEASURES if may_have_penalties else RUBRIC_MEASURES[:2])
     has_probabilities = any(v.probabilities is not None for c in cells for v in c.verdicts)
     return [*measures, EXPECTED] if has_probabilities else measures
 
 
 def has_penalties(cells: Sequence[RubricCell]) -> bool:
-    """Whether any criterion has a weight below 0."""
+    """Return whether any criterion has a weight below 0."""
     return any(verdict.weight < 0 for cell in cells for verdict in cell.verdicts)
 
 
@@ -73,23 +73,23 @@ def _get_expected(verdict: Any) -> float | None:
 
 
 def rubric_scores(labels: Sequence[str | None], weights: Sequence[float]) -> dict[str, Value]:
-    """The rubric measures of one answer, by name.
+    """Compute the rubric measures of one answer, by name.
 
     `rubric`: sum_i(w_i g_i) / sum of the weights above 0, clipped to [0, 1]; g is 1 for met, 0.5
-    for partly, 0 for not_met. `rubric_strict`: partly counts 0. Where a weight is below 0 also
-    `rubric_unclipped`, the same as `rubric` without the clip, in (-inf, 1], and `rubric_earned`,
-    in [0, 1], what the criteria with weights above 0 alone earn.
+    for partly, 0 for not_met. `rubric_strict`: partly counts 0. If a weight is below 0, also
+    `rubric_unclipped`, which is `rubric` without the clip, in (-inf, 1], and `rubric_earned`, in
+    [0, 1], from the criteria with weights above 0 alone.
 
     Args:
-        labels: one per criterion: met, partly, not_met, or None = not judged. Of a penalty, met
+        labels: one per criterion: met, partly, not_met, or None = not judged. For a penalty, met
             says that the fault is there.
-        weights: finite, not 0, in the same order.
+        weights: finite numbers other than 0, in the same order.
 
     Returns: see `compute_weighted_rubric`.
-    Raises: ValueError if lengths differ or a label or weight is none; it names the index.
+    Raises: ValueError if lengths differ or a label or weight is invalid; it names the index.
     Source: arXiv:2511.07685 (ResearchRubrics), its compliance score; RAGDoll's ternary and binary
-        score. Neither clips: their number is `rubric_unclipped`, in RAGDoll, which has no
-        penalties, `rubric` and `rubric_strict`.
+        score. Neither clips: ResearchRubrics' score is `rubric_unclipped`; RAGDoll has no
+        penalties, and its scores are `rubric` and `rubric_strict`.
 
     >>> scores = rubric_scores(["met", "partly", "met"], [3, 2, -1])
     >>> scores["rubric"].value, scores["rubric_strict"].value, scores["rubric_earned"].value
@@ -116,16 +116,17 @@ def rubric_scores(labels: Sequence[str | None], weights: Sequence[float]) -> dic
 
 
 def compute_weighted_rubric(gains: Sequence[float | None], weights: Sequence[float]) -> Value:
-    """Sum_i(w_i g_i) / sum of the weights above 0, not clipped.
+    """Compute sum_i(w_i g_i) / sum of the weights above 0, not clipped.
 
     Args:
-        gains: of each criterion in [0, 1], or None = not judged.
-        weights: finite, not 0, in the same order.
+        gains: the gain of each criterion in [0, 1], or None = not judged.
+        weights: finite numbers other than 0, in the same order.
 
-    Returns: the value over the judged criteria, both sums; `n` judged, `n_unjudged` not. Bounds:
-        those not judged earn nothing and have all penalties, or all they can and none. A value
-        over a part that the whole cannot reach (of a part with heavy penalties) is moved to the
-        nearest bound. None where no judged weight is above 0; 0/0 where none at all is.
+    Returns: the value over the judged criteria, in both sums, with `n` judged and `n_unjudged` not
+        judged. Low bound: missing criteria earn nothing and have all penalties; high bound: they
+        earn everything and have no penalty. A value outside these bounds, which is possible if the
+        judged part has heavy penalties, is moved to the nearest bound. None if no judged weight is
+        above 0; 0/0 if no weight is above 0.
     Raises: ValueError if lengths differ, a gain is out of range, or a weight is 0 or not finite.
 
     >>> compute_weighted_rubric([1.0, None, 0.5], [2, 2, -1])
@@ -153,7 +154,7 @@ def compute_weighted_rubric(gains: Sequence[float | None], weights: Sequence[flo
 
 
 def clip(value: Value) -> Value:
-    """The same with value and bounds moved into [0, 1].
+    """Return the value with its bounds, clipped to [0, 1].
 
     >>> clip(Value(-0.5, n=2, n_unjudged=0, low=-0.5, high=-0.5)).value
     0.0

@@ -28,20 +28,20 @@ RUBRICS, VERDICTS = "rubrics.jsonl", "verdicts.jsonl"  # files of a results fold
 def read_verdicts(
     path: Path, problems: Problems, where: Where | None = None
 ) -> Iterator[CriterionVerdict]:
-    """Read `verdicts.jsonl`, or the same in another tool's layout, lazily.
+    """Read `verdicts.jsonl`, or the verdicts of another tool, lazily.
 
     A label other than met, partly and not_met becomes None (not judged, never not_met) and is
-    listed as `label`; null becomes None too.
+    listed as `label`; null becomes None, too.
 
-    Errors reported: an id, weight or label missing, a criterion of an answer with two labels.
-    With the same label it is read once and mentioned.
+    Errors reported: a missing id, weight or label, a criterion of an answer with two different
+    labels. A repeated criterion with the same label is read once and listed.
     """
     for _, verdict in verdicts_with_lines(read_lines(path, problems, where)):
         yield verdict
 
 
 def verdicts_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, CriterionVerdict]]:
-    """The verdicts in these objects, as `read_verdicts`, each with its object."""
+    """Yield the verdicts in these lines as `read_verdicts` does, each with its line."""
     seen: dict[tuple[str, str, str], CriterionLabel | None] = {}
     for line in lines:
         if "criteria" in line.row:

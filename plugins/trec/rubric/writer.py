@@ -69,7 +69,7 @@ class WriteCriteria(dspy.Signature):  # type: ignore[misc]
 
 
 class MadeCriterion(NamedTuple):
-    """A criterion as it was written; see WriteCriteria."""
+    """A criterion as the model wrote it; see WriteCriteria."""
 
     text: str
     weight: int
@@ -77,12 +77,12 @@ class MadeCriterion(NamedTuple):
 
 
 class RubricWriter(Judge):
-    """Makes a rubric: `judge(question=, documents=[...], n=20).criteria`, MadeCriterion at most n.
+    """Make a rubric: `judge(question=, documents=[...], n=20).criteria`, at most n MadeCriterion.
 
-    Documents are read in windows of `MAX_WORDS` words, one call each; a call is shown the criteria
-    there are, and asked for its share of those that lack. Criteria with the same words are one.
+    Documents are read in windows of `MAX_WORDS` words, one call each. A call shows the criteria so
+    far and asks for its share of the missing ones. Criteria with the same words become one.
 
-    Raises: JudgeError, also where no criterion with a weight above 0 came of it.
+    Raises: JudgeError from a call, also if it gives no criterion with a weight above 0.
     """
 
     name = "rubric_writer"
@@ -96,11 +96,11 @@ class RubricWriter(Judge):
     async def decide(  # type: ignore[override]
         self, *, question: str, documents: Sequence[str], n: int = CRITERIA
     ) -> dspy.Prediction:
-        """One call a window of documents."""
+        """Write criteria from all documents, window by window."""
         return dspy.Prediction(criteria=(await self.make(question, documents, n))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: as many criteria as are wanted."""
+        """See Judge: the number of wanted criteria."""
         texts = [one["text"] for one in reply.values["criteria"]]
         made = [
             WrittenCriterion(text=text, weight=1, kind="three_way")
@@ -111,7 +111,7 @@ class RubricWriter(Judge):
     async def make(
         self, question: str, documents: Sequence[str], n: int = CRITERIA
     ) -> tuple[list[MadeCriterion], list[Provenance]]:
-        """The criteria, at most n (>= 1), and one provenance a call."""
+        """Write the criteria, at most n (>= 1); return them and the provenance of each call."""
         if n < 1:
             raise ValueError(f"n must be 1 or more, got {n}")
         parts = _parts(documents)
@@ -136,7 +136,7 @@ class RubricWriter(Judge):
 
 
 def _parts(documents: Sequence[str]) -> list[list[str]]:
-    """The documents, cut where one is too long, packed into as few calls as hold them."""
+    """The documents in as few windows as possible; a document that is too long is cut."""
     parts: list[list[str]] = [[]]
     size = 0
     for document in documents:
