@@ -226,7 +226,7 @@ REFUSED = {
     "platt for three": ({"method": "platt"}, "needs two labels, got 3; use method ordinal"),
     "folds": ({"folds": 7}, "wanted 2 to 6 folds"),
     "folds of prompts": ({"method": "bootstrap", "folds": 2}, "folds are for methods that fit"),
-    "options": ({"options": {"bsize": 3}}, "options are for methods that change prompts; threshold"),
+    "options": ({"options": {"bsize": 3}}, "options are for methods that change prompts"),
     "a level": ({"level": 1.5}, "0 < level < 1"),
     "resamples": ({"resamples": -1}, "0 <= resamples <= 100,000"),
     "a seed": ({"seed": -1}, "topic_labels and seed of 0 or more"),
