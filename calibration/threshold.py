@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..metrics.label_coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
+from ..records.reading.problems import did_you_mean
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -105,7 +106,8 @@ def get_objective(name: str, k: int) -> Objective:
         label = int(code)
         return lambda confusion: one_vs_rest_kappa(confusion)[..., label]
     names = ", ".join([*OBJECTIVES, f"{ONE_VS_REST}0 to {ONE_VS_REST}{k - 1}"])
-    raise ValueError(f"unknown objective {name!r}, wanted one of {names}")
+    near = did_you_mean(name, OBJECTIVES)
+    raise ValueError(f"unknown objective {name!r}, wanted one of {names}{near}")
 
 
 def check_codes(scores: ArrayLike, labels: ArrayLike, k: int) -> tuple[Floats, Codes]:

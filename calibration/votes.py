@@ -126,7 +126,7 @@ def read_jury_votes(
     files = [find_judged_file(path, kind or "") for path in paths]
     scale = find_file_scale(*paths, *([labels] if labels else []), kind=kind)
     read = [read_labels(file, problems, scale=scale, votes=votes) for file in files]
-    people = None if labels is None else read_labels(labels, problems, where, scale)
+    people = None if labels is None else read_labels(labels, problems, where, scale, is_human=True)
     problems.raise_errors()
     for path, one in zip(paths[1:], read[1:], strict=True):
         check_same_things(paths[0], read[0].key_names, path, one.key_names)
@@ -183,8 +183,9 @@ def _read_votes(
         if len(by_member) > 1:
             return by_member
         if not may_be_one:
-            what = f"no row has {votes!r} with the labels of at least 2 members, like a jury's rows"
-            raise InputError(f"{paths[0]}: {what}; or give the results of each judge")
+            what = f"no row has the votes of at least 2 members in its field {votes!r}"
+            how = "give the results of a jury (judge run), or the results of each judge"
+            raise InputError(f"{paths[0]}: {what}; {how}")
         by_member.clear()
     for path, file in zip(paths, files, strict=True):
         name = path.name if path.is_dir() else path.stem

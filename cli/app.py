@@ -46,6 +46,18 @@ class Commands(TyperGroup):
         command.name = name
         return command
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command. Raises: click's usage error, with the most similar command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            from ..records.reading.problems import did_you_mean
+
+            text, near = str(getattr(error, "message", "")), did_you_mean(args[0], all_commands())
+            if text.startswith("No such command"):
+                error.message = f"{text.removesuffix('.')}{near or '.'}"  # type: ignore[attr-defined]
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by group, without importing them. See click."""
         for title, group in groupby(all_commands().items(), key=lambda item: item[1].group):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import types
@@ -93,14 +94,19 @@ class ParsedSettings:
         if unknown := [name for name in names if name not in all_names]:
             programs = ", ".join(all_names)
             meant = suggest_program(unknown[0], all_names)
+            what = " is a folder," if path.is_dir() else " is"
             raise InputError(
-                f"{unknown[0]!r} is neither a config file nor one of {programs}{meant}"
+                f"{unknown[0]!r}{what} neither a config file nor one of {programs}{meant}"
             )
         return self.config(under={"program": names})
 
 
 def settings(
-    names: str = "", *, model: bool = True, config: bool = True
+    names: str = "",
+    *,
+    model: bool = True,
+    config: bool = True,
+    helps: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., None]], Any]:
     """Add options for these settings to a command, with --config, --set and --model.
 
@@ -110,12 +116,18 @@ def settings(
         names: dotted setting names separated by spaces, such as `data.topics run.out`.
         model: whether the command has --model and --api-base.
         config: whether the command has --config.
+        helps: the help of an option here, by parameter such as `out`, if it differs.
     """
     made = {_parameter(name): name for name in names.split()}
     hints: dict[str, Any] = {each: _annotation(name) for each, name in made.items()}
     hints |= {"model": Model, "api_base": ApiBase} if model else {}
     hints |= {"config": ConfigFile} if config else {}
     hints["sets"] = Sets
+    for name, text in (helps or {}).items():
+        kind, option = get_args(hints[name])
+        option = copy.copy(option)
+        option.help = text
+        hints[name] = Annotated[kind, option]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         wrapped = make_options(command)

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from ..records.columns import TableOptions
     from ..views.table import View
 
+NAMES_OF_MODELS = (
+    "openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM name, or a name under models: in the "
+    "config"
+)
 Model = Annotated[
     str | None,
     typer.Option(
-        help="Model that judges: lexical, openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM "
-        "name, or a name under models: in the config; default: lexical.",
+        help=f"Model that judges: lexical, {NAMES_OF_MODELS}; default: lexical.",
         rich_help_panel="Models",
     ),
 ]

@@ -26,7 +26,7 @@ from pydantic import (
 from ..backends.prompt import Scorer
 from ..metrics.answer_scores import SHARE
 from ..records.kinds import key_fields
-from ..records.reading.problems import InputError, unreadable
+from ..records.reading.problems import InputError, did_you_mean, unreadable
 from ..records.reading.settings import check_settings, read_settings_text
 from ..records.rows import Label, Row
 from .items import ItemJudge
@@ -323,8 +323,9 @@ def read_custom_judge(path: Path) -> CustomJudgeDefinition:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        names = ", ".join(item_judges())
-        raise InputError(f"{path}: no such file; wanted {names} or a judge's YAML file") from None
+        names, near = ", ".join(item_judges()), did_you_mean(str(path), item_judges())
+        wanted = f"wanted {names} or a judge's YAML file{near}"
+        raise InputError(f"{path}: no such file; {wanted}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from None
     data, lines = read_settings_text(path, text, "name: and question:")

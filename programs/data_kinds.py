@@ -16,7 +16,7 @@ from ..records.reading.fields import read_lines
 from ..records.reading.lines import is_json
 from ..records.reading.problems import InputError, Problems
 from ..records.samples import is_sample
-from ..records.tables import find_binary_kind
+from ..records.tables import find_binary_kind, find_encoding
 from .config.base import load_inputs
 from .config.sections import DataConfig
 
@@ -76,6 +76,8 @@ def check_kinds(data: DataConfig) -> None:
             tables = "tables are read as --items and as labels, by judge agree and calibrate"
             raise InputError(f"{option} {path}: {what}; {tables}")
         _check_no_samples(option, path)
+        if find_encoding(path) not in ("utf-8", "utf-8-sig"):
+            continue  # the reader says so
         kind = ""
         with suppress(InputError):
             kind = file_kind(path)

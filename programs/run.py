@@ -188,6 +188,8 @@ def load_data(config: Config) -> Collection:
 
 def _check_folder(config: Config, data: Mapping[str, Any] | None = None) -> None:
     """Raise InputError if the run would overwrite an input or other results."""
+    if config.run.out.is_file():
+        raise InputError(f"--out {config.run.out}: is a file, wanted a folder")
     check_not_input(config, _list_files(config))
     check_replaced(config, data)
 

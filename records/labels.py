@@ -534,14 +534,12 @@ def read_labels(
         votes: the field with the labels of a jury's members, by their names.
         how: the columns, labels and missing values of a table.
         key: see `label_lines`.
-        is_human: a label that is not on the scale of its kind is an error. Labels of a judge that
-            are not on it are not judged; `cut` and `how` may name another scale.
+        is_human: a label outside the scale of its kind is an error; a judge's is not judged. `cut`
+            and `how` may name another scale.
 
-    Returns:
-        The labels of the file, by the ids of their items.
-
+    Returns: the labels of the file, by the ids of their items.
     Raises: InputError for a file without labels, an unusable `where` or `cut`, or if nothing is
-    left.
+        left.
     """
     where = where or {}
     kind = "labels" if is_table(path, how) else file_kind(path)
@@ -553,6 +551,8 @@ def read_labels(
         rows = _read_votes(label_lines(path, problems, where, how, key=key), votes)
         labels = labels_of_rows(path, rows, problems, scale, cut, how, is_human=is_human)
     elif (judged := kind_of_rows(kind)) is not None:
+        if is_human and how is not None and how.scale:
+            raise InputError(f"{path}: its labels are {', '.join(judged.labels)}; omit --scale")
         found = Problems()
         labels = _read_judged(judged, _read_votes(read_lines(path, found, where), votes), found)
         problems.rows += map(_refuse_label, found) if is_human else found

@@ -189,11 +189,11 @@ def read_folder_traces(folder: Path, wanted: TraceFilter = TraceFilter()) -> Ite
     path, problems = folder / TRACE, Problems()
     if not path.is_file():
         what = (
-            "no agent worked in it, or its run has not ended"
+            "no agent worked in it, or the run has not ended"
             if folder.is_dir()
             else "it is not a results folder"
         )
-        raise InputError(f"{folder}: has no {TRACE}, {what}")
+        raise InputError(f"{folder}: has no {TRACE}: {what}")
     is_there = False
     for trace in read_traces(path, problems):
         is_there = is_there or wanted.without_outcome.selects(trace)

@@ -27,7 +27,10 @@ from ..tables import write_note
 from ..views import list_unjudged, print_plan
 
 
-@settings("data.topics data.runs data.passages run.out run.max_cost")
+@settings(
+    "data.topics data.runs data.passages run.out run.max_cost",
+    helps={"out": "With --judge: folder for the judge's labels; default: results."},
+)
 def agree(
     given: ParsedSettings,
     context: typer.Context,

@@ -43,8 +43,9 @@ class FitOptions:
         folds: Cross-validate with this many folds of topics; the file is fitted to all labels.
         match: Who decides what two lists share: lexical, or a judge such as entailment.
         sample: Use only this many labels, spread evenly over topics.
-        option (NAME=VALUE): topic_labels, weigh_words, seed, resamples, level, or an option of
-            the prompt method; may be repeated.
+        option (NAME=VALUE): Change an option of the fit: topic_labels, weigh_words, seed,
+            resamples (bootstrap samples), level (of intervals, such as 0.95), or one of the prompt
+            method; may be repeated.
     """
 
     _: KW_ONLY

@@ -34,7 +34,7 @@ def compare(
 
     Args:
         one: A results folder, a file of judgements, or a file of scores by topic.
-        others ([OTHER | RUN RUN]): Results of another judge or of other runs; or two runs of ONE;
+        others (OTHER | RUN RUN): Results of another judge or of other runs; or two runs of ONE;
             default: all runs of ONE.
         way: Force a comparison of runs, or of judges.
         runs: Runs to compare, such as one,two; default: all.

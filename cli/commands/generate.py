@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from ..flags import ParsedSettings, settings
-from ..options import AsJson, DryRun, print_table
+from ..options import NAMES_OF_MODELS, AsJson, DryRun, print_table
 from ..stopping import count_made, exit_unless, is_whole, report_end, run_until_stopped
 from ..views import list_unjudged, print_plan
 
 
 @settings(
     "data.topics data.retrieval data.passages generate.k generate.words run.limit run.max_cost "
-    "run.allow_missing run.out"
+    "run.allow_missing run.out",
+    helps={
+        "model": f"Model that writes the answers: lexical (copies sentences), {NAMES_OF_MODELS}; "
+        "default: lexical.",
+        "allow_missing": "Share of the answers that may be missing, e.g. 2%; default: 0.",
+        "out": "Folder for the answers; default: results.",
+        "limit": "Use only the first N topics.",
+    },
 )
 def generate(
     given: ParsedSettings,

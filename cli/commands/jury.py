@@ -31,7 +31,8 @@ def jury(
         judged: Results of a jury or a file with votes; or results of each judge.
         labels: Human labels, to compare the methods of combining votes.
         votes: Field with the votes, member -> label, if one file has all labels.
-        objective: Measure of agreement, as in judge calibrate.
+        objective: Agreement to compare methods by: kappa, linear, quadratic, macro_f1, accuracy or
+            one_vs_rest:LABEL; default: linear, or kappa for 2 labels.
         method: How --out combines votes: vote, median, mean, dawid-skene, or dawid-skene-topics
             (fitted per topic).
 

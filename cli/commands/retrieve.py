@@ -11,7 +11,7 @@ import typer
 
 from ...records.reading.problems import InputError
 from ..flags import ParsedSettings, settings
-from ..options import AsJson, DryRun, print_table
+from ..options import NAMES_OF_MODELS, AsJson, DryRun, print_table
 from ..stopping import exit_unless, is_whole, report_end, run_until_stopped
 from ..tables import escape, write_note, write_objects
 from ..views import print_plan
@@ -86,7 +86,15 @@ def index(
     write_note(f"Indexes: {out}\n")
 
 
-@settings("data.topics data.passages data.index run.limit run.max_cost", config=False)
+@settings(
+    "data.topics data.passages data.index run.limit run.max_cost",
+    config=False,
+    helps={
+        "model": f"Model of steps that ask one, such as listwise: lexical, {NAMES_OF_MODELS}; "
+        "default: lexical.",
+        "limit": "Use only the first N topics.",
+    },
+)
 def retrieve(
     given: ParsedSettings,
     *,

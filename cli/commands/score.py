@@ -180,10 +180,10 @@ def _check_options(
     of_boards = {"--sort": printed.sort, "--format": printed.way in _FILES}
     of_boards |= {} if counts is None else {"--measures": printed.measures}
     if (labels or counts) and (idle := [name for name, is_set in of_boards.items() if is_set]):
-        what = "for leaderboards alone, wanted no --labels and no --counts"
+        what = "only for leaderboards; leave out --labels and --counts"
         raise InputError(f"{', '.join(idle)}: {what}")
     if labels is None and of_labels:
-        raise InputError(f"{', '.join(of_labels)}: for corrected scores alone, wanted --labels too")
+        raise InputError(f"{', '.join(of_labels)}: only for corrected scores; give --labels too")
 
 
 def _print_groups(path: Path, by: str, printed: LeaderboardOutput) -> None:

@@ -31,8 +31,8 @@ def show(
 
     Args:
         results: A results folder.
-        run: Show where this run fails.
-        of_topic ([TOPIC]): Show the run's answer to this topic with its judgements.
+        run: Name of a run; shows where it fails.
+        of_topic (TOPIC): Show the run's answer to this topic with its judgements.
         topic: Show what each run misses on this topic.
         measure: Measure to order by; default: the first in the folder.
         by: Means by group of topics: domain, category or documents (by length).
@@ -70,7 +70,7 @@ def show(
             hint = "\nAdd --passages to print the cited passages.\n"
     elif labels is not None or passages:
         name = "--labels" if labels is not None else "--passages"
-        raise InputError(f"{name}: shown with one answer; name its run and topic too")
+        raise InputError(f"{name}: only for one answer; give its run and topic too")
     else:
         view = show_summary(folder, run, topic, problems, measure=measure, named=results)
     print_result([view.data], lambda: escape(view.text + hint), as_json=as_json)

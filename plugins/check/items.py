@@ -343,9 +343,8 @@ def _covariate(
     if column not in table.columns:
         texts = guess_columns(table, _TEXTS).columns if name == "length" else {}
         if not texts:
-            raise InputError(
-                f"--by {name}: {table.path} has no such column{did_you_mean(name, table.columns)}"
-            )
+            what = f"no such column in {table.path}; it has {', '.join(table.columns)}"
+            raise InputError(f"--by {name}: {what}{did_you_mean(name, table.columns)}")
         column = next(iter(texts.values()))[0]
     values = [None if is_missing(value := row.get(column), missing) else value for row in rows]
     there = [value for value in values if value is not None]

@@ -54,7 +54,8 @@ def figure(
         labels: Labels of people: for annotators, as the other side of tau and confusion, or to
             correct the scores of a leaderboard.
         by: For groups: domain, category or documents; default: category.
-        levels (NAMES): Points of tau and length: some of runs,topics,cells; default: runs.
+        levels (NAMES): What a point of tau and length is: some of runs,topics,cells (a run and a
+            topic); default: runs.
         run_groups: File with lines of run, tab, group: shapes and colours of tau and length.
 
     Output:

@@ -305,7 +305,7 @@ def _pair(results: Sequence[Path], labels: Path | None) -> tuple[Path, Path]:
     """The two inputs to compare. Raises: InputError for another number of inputs."""
     paths = [*([labels] if labels is not None else []), *results]
     if len(paths) != 2:
-        what = f"wanted two, or one and --labels; got {len(results)}"
+        what = f"wanted two results, or one and --labels; got {len(results)}"
         raise InputError(f"{' and '.join(map(str, results))}: {what}")
     return paths[0], paths[1]
 

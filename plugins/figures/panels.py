@@ -60,7 +60,8 @@ def find_format(path: Path) -> str:
     """The format that a file's name asks for. Raises: InputError for an unknown one."""
     form = path.suffix.lower().removeprefix(".")
     if form not in _METADATA:
-        raise InputError(f"{path}: pictures are written as {', '.join(_METADATA)}, by the ending")
+        endings = ", ".join(f".{form}" for form in _METADATA)
+        raise InputError(f"{path}: wanted a name that ends in one of {endings}")
     return form
 
 

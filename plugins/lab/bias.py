@@ -30,6 +30,7 @@ from ...programs.analysis.tables.words import (
 )
 from ...programs.protocols.judged_files import are_ordered, find_judged_file, kind_of_folder
 from ...programs.scoring.human_labels import human_labels
+from ...records.columns import TableOptions
 from ...records.reading.problems import InputError, Problems
 from ...views.numbers import format_given
 from ...views.table import Column, Kind, View
@@ -93,6 +94,7 @@ def judge_errors(
     where: Mapping[str, Sequence[str]] | None = None,
     kind: str | None = None,
     level: float = LEVEL,
+    how: TableOptions | None = None,
 ) -> dict[str, Any]:
     """Compute judge minus people, overall and by properties of the items.
 
@@ -107,6 +109,7 @@ def judge_errors(
         by: see `covariates`.
         where, problems: as for `human_labels`; labels of unjudged items are left out.
         kind: the kind of judgements, if `human` is a folder.
+        how: the columns, labels and missing values of a table of labels.
 
     Returns: `n` items with both labels on `n_topics`, `n_unjudged` items with only a human label,
         `error`, and `by`: for each covariate its description, `n`, `n_unknown`, the slopes `alone`
@@ -115,7 +118,9 @@ def judge_errors(
     """
     if human.is_dir():
         human = find_judged_file(human, kind or kind_of_folder(human))
-    items, by_people = human_labels(judged, human, problems, where or {}, ignore_others=True)
+    items, by_people = human_labels(
+        judged, human, problems, where or {}, ignore_others=True, how=how
+    )
     if not are_ordered(items.kind, items.scale, judged, human):
         raise InputError(
             f"{human}: the labels have no order, so a judge cannot label too high or too low"

@@ -9,10 +9,12 @@ import typer
 
 from ...cli.flags import ParsedSettings, settings
 from ...cli.options import (
+    NAMES_OF_MODELS,
     DryRun,
     Kind,
     Output,
     Seed,
+    TableLayout,
     Where,
     read_where,
 )
@@ -26,7 +28,13 @@ from ...records.reading.problems import InputError, Problems
 Several = Annotated[int, OptionRules(min=2)]
 
 
-@settings("data.passages run.max_cost run.out")
+@settings(
+    "data.passages run.max_cost run.out",
+    helps={
+        "model": f"The other model: lexical, {NAMES_OF_MODELS}; required, or give --config.",
+        "out": "Folder for the other judge's results; default: RESULTS-audit.",
+    },
+)
 def audit(
     given: ParsedSettings,
     results: Folder,
@@ -89,6 +97,7 @@ def bias(
     by: str,
     where: Where = None,
     kind: Kind = None,
+    table: TableLayout,
     output: Output,
 ) -> None:
     """Show what the judge is biased by: where it labels higher or lower than people.
@@ -98,14 +107,18 @@ def bias(
     Args:
         human: Labels of people, or a results folder of them.
         judged: A results folder, or a file of judgements.
-        by (NAMES): One or more of length,position,rank,citations,run,run:PATTERN.
+        by (NAMES): What the error may depend on; one or more of length (words of the judged
+            text), position (of the sentence), rank and citations (of the sentence), run,
+            run:PATTERN (runs whose names match).
     """
     from .bias import bias_view, judge_errors
 
     problems = Problems()
     names, chosen = [name.strip() for name in by.split(",")], read_where(where or ())
     human, judged = open_results(context, [human, judged])
-    errors = judge_errors(human, judged, names, problems, where=chosen, kind=kind)
+    errors = judge_errors(
+        human, judged, names, problems, where=chosen, kind=kind, how=table.options
+    )
     output.print([errors], lambda _: bias_view(errors))
     list_problems(problems)
 
@@ -119,6 +132,7 @@ def drift(
     kind: Kind = None,
     measure: list[str] | None = None,
     margin: float = 0.05,
+    table: TableLayout,
     output: Output,
 ) -> None:
     """Find out whether scores changed because of the judge or because of the systems.
@@ -135,8 +149,8 @@ def drift(
     """
     from .drift import drift_view, judge_drift
 
-    if where and labels is None:
-        raise InputError("--where chooses labels of people: give --labels too")
+    if labels is None and (given := [*(["--where"] if where else []), *table.list_given()]):
+        raise InputError(f"{', '.join(given)}: only for labels of people; give --labels too")
     problems = Problems()
     changes = judge_drift(
         old,
@@ -147,6 +161,7 @@ def drift(
         kind=kind,
         measures=measure or (),
         margin=margin,
+        how=table.options,
     )
     output.print(changes, lambda _: drift_view(changes))
     list_problems(problems)
@@ -180,7 +195,7 @@ def evidence(
     problems = Problems()
     labels_by_cell: dict[Any, str] = {}
     for path in labels:
-        label_file = read_labels(path, problems)
+        label_file = read_labels(path, problems, is_human=True)
         if label_file.kind != SUPPORT_KIND.name:
             raise InputError(f"{path}: has labels of {label_file.kind}; wanted labels of citations")
         labels_by_cell |= label_file.cells

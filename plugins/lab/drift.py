@@ -23,6 +23,7 @@ from ...programs.protocols.judged_items import JudgedItems, Measure
 from ...programs.protocols.program import Texts
 from ...programs.scoring.corrected_measure import MIN_LABELS, MIN_TOPICS
 from ...programs.scoring.human_labels import human_labels, read_items
+from ...records.columns import TableOptions
 from ...records.kinds import Cell
 from ...records.labels import read_labels
 from ...records.reading.problems import InputError, Problems, cell
@@ -67,6 +68,7 @@ def judge_drift(
     measures: Sequence[str] = (),
     margin: float = MARGIN,
     level: float = LEVEL,
+    how: TableOptions | None = None,
 ) -> list[dict[str, Any]]:
     """Split the change of scores between two sets of judgements into judge and systems.
 
@@ -79,6 +81,7 @@ def judge_drift(
         measures: names of measures; empty: V_strict, A_strict or support_precision, else the first.
         margin: a change whose interval is within +- this counts as none.
         level: confidence level of the intervals, in (0, 1).
+        how: the columns, labels and missing values of a table of labels.
 
     Returns: one object per measure; see docs/trust/drift.md.
     Raises: InputError for fewer than 20 anchors or 5 topics with anchors, labels without an order,
@@ -86,7 +89,7 @@ def judge_drift(
     """
     if not 0 < margin < 1:
         raise InputError(f"--margin {margin}: wanted a number between 0 and 1")
-    both = read_versions(old, new, labels, problems, where or {}, kind)
+    both = read_versions(old, new, labels, problems, where or {}, kind, how)
     items = both.old.items
     if not are_ordered(items.kind, items.scale, old, new):
         raise InputError(
@@ -284,6 +287,7 @@ def read_versions(
     problems: Problems,
     where: Mapping[str, Sequence[str]],
     kind: str | None,
+    how: TableOptions | None = None,
 ) -> Versions:
     """Read both versions, with labels of people if given.
 
@@ -301,7 +305,9 @@ def read_versions(
         joined = []
         for path in (old, new):
             own_problems = Problems()
-            joined.append(human_labels(path, labels, own_problems, where, ignore_others=True))
+            joined.append(
+                human_labels(path, labels, own_problems, where, ignore_others=True, how=how)
+            )
             problems.take(own_problems)  # problems of the labels are listed once
         read, human = [items for items, _ in joined], [labels_of for _, labels_of in joined]
     first, second = read

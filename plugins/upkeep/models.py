@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ...cli.flags import ParsedSettings, settings
-from ...cli.options import AsJson
+from ...cli.options import NAMES_OF_MODELS, AsJson
 from ...cli.stopping import INCOMPLETE, INPUT
 from ...cli.tables import cell, fit_hint, write_note, write_objects, write_text
 from ...views.printing import print_view
@@ -87,7 +87,9 @@ def _lines(name: str) -> str:
     return "".join(f"{comment.fill(line)}\n" for line in notes) + text
 
 
-@settings(config=False)
+@settings(
+    config=False, helps={"model": f"Model to check: {NAMES_OF_MODELS}; default: those of the file."}
+)
 def doctor(given: ParsedSettings, what: str | None = None, *, as_json: AsJson = False) -> None:
     """Call each model once to check its key, its endpoint and the features it supports.
 

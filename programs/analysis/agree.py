@@ -91,7 +91,7 @@ def agree(
         if human.is_dir():
             raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")
         cut_at, _ = _cuts(cut)
-        labels = read_labels(human, problems, where, cut=cut_at, how=how)
+        labels = read_labels(human, problems, where, cut=cut_at, how=how, is_human=True)
         problems.raise_errors()
         return _by_order(agree_annotators(labels, human, draws) | {"cut": cut[:1] or None}, human)
     paths = (human, judged)

@@ -12,10 +12,15 @@ from ...metrics import kendall_tau
 from ...metrics.inference import Draws
 from ...records.kinds import Cell, LabelFile, file_kind
 from ...records.labels import read_labels, rename_runs, with_run_names
-from ...records.reading.problems import InputError, Problems
+from ...records.reading.problems import InputError, Problems, did_you_mean
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
-from ..protocols.judged_files import are_ordered, find_file_scale, find_judged_file
+from ..protocols.judged_files import (
+    are_ordered,
+    find_file_scale,
+    find_judged_file,
+    list_judged_kinds,
+)
 from ..protocols.program import Folder
 from ..protocols.scoreboard import Scoreboard
 from ..protocols.table import programs
@@ -56,8 +61,14 @@ def compare(
         raise InputError(f"--as {way}: wanted {' or '.join(WAYS)}")
     options: Draws = {**DRAWS, **draws}
     level, resamples = options["level"], options["resamples"]
-    if not 0 < level < 1 or resamples < 1:
-        raise InputError(f"--level {level}, --resamples {resamples}: wanted 0 < level < 1, 1 draw")
+    if not 0 < level < 1:
+        raise InputError(f"--level {level:g}: wanted a number between 0 and 1, such as 0.95")
+    if resamples < 1:
+        raise InputError(f"resamples {resamples}: wanted at least 1")
+    if kind not in (None, *list_judged_kinds()):
+        known = list_judged_kinds()
+        wanted = f"wanted one of {', '.join(known)}{did_you_mean(str(kind), known)}"
+        raise InputError(f"--kind {kind}: {wanted}")
     sources = [one] if other is None else [one, other]
     as_judges = way == "judges" or (way is None and not runs and not _same_judge(sources))
     if other is None and way == "judges":

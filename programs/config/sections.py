@@ -147,7 +147,8 @@ class GenerateConfig(Section):
 
     k: int = Field(default=10, ge=1, le=100, description="maximum passages per answer")
     words: Annotated[Literal["required"] | Whole, _number_or_required(100_000)] = Field(
-        default=400, description="maximum words per answer; required: words of the topic's Z*"
+        default=400,
+        description="maximum words per answer; required: as many as the topic's reference context",
     )
     citations: Whole = Field(default=3, ge=1, description="maximum citations per sentence")
     layout: Literal["rag24", "rag25"] = Field(

@@ -50,7 +50,8 @@ def find_judged_file(path: Path, kind: str) -> Path:
     if (program := find_task(path, kind)) is not None:
         return path / program.judged
     name = list_judged_kinds().get(kind, LABELS)
-    raise InputError(f"{path}: has no {name}, so no judgements of the labels' kind ({kind})")
+    has = ", ".join(kinds_in(path)) or "none"
+    raise InputError(f"{path}: has no judgements of {kind} ({name}); it has {has}")
 
 
 def read_judgements(path: Path, kind: str) -> Iterator[Judgement]:

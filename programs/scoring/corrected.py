@@ -10,7 +10,7 @@ from scipy.stats import norm, t
 from ...metrics.inference import LEVEL
 from ...records.columns import TableOptions
 from ...records.kinds import file_kind
-from ...records.reading.problems import InputError, Problems
+from ...records.reading.problems import InputError, Problems, did_you_mean
 from ..protocols.judged_items import JudgedItems, Measure
 from .corrected_measure import (
     MIN_LABELS,
@@ -91,7 +91,9 @@ def correct_scores(
     if regroup is not None:
         items = regroup(items)
     if against is not None and against not in items.runs:
-        raise InputError(f"--against {against}: no such run in {path}")
+        runs = list(dict.fromkeys(items.runs))
+        wanted = f"wanted one of {', '.join(runs)}{did_you_mean(against, runs)}"
+        raise InputError(f"--against {against}: no such run in {path}; {wanted}")
     _check_numbers(items, human, labels, problems)
     chosen = [
         find_labelled(items, human, measure, in_parts=in_parts)

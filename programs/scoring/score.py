@@ -123,7 +123,7 @@ def label_counts(
     check_where(path, where)
     if path.is_dir():
         files = "assignments.jsonl or support.jsonl"
-        raise InputError(f"{path}: a results folder, wanted a file in it, such as {files}")
+        raise InputError(f"{path}: --counts reads a file, not a folder; give {files} in it")
     kind = kind_of_rows(name := file_kind(path))
     if kind is None or kind.read is None:
         raise InputError(f"{path}: contains {name}, wanted judgements, as in a results folder")

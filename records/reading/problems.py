@@ -131,6 +131,8 @@ class InputError(Exception):
 def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputError:
     """Make the InputError for a file that cannot be opened, or is not UTF-8 text."""
     why = error.strerror if isinstance(error, OSError) else None
+    if isinstance(error, IsADirectoryError):
+        why = "it is a folder, wanted a file"
     if isinstance(error, FileNotFoundError) and Path(path).is_symlink():
         why = f"a link to {Path(path).readlink()}, which does not exist"
     return InputError(f"{path}: cannot be read ({why or error})")

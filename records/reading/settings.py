@@ -237,6 +237,11 @@ def plain_error(error: Any) -> tuple[Keys, str]:
     """
     loc: Keys = tuple(str(k) for k in error["loc"] if not str(k).startswith(_INNER))
     loc += tuple(error.get("ctx", {}).get("at", ()))
+    if error["type"] == "union_tag_invalid":
+        tag, wanted = error["ctx"]["tag"], _QUOTED.findall(error["ctx"]["expected_tags"])
+        name = error["ctx"]["discriminator"].strip("'")
+        near = did_you_mean(tag, wanted)
+        return loc, f"no {name} {tag!r}; wanted one of {', '.join(wanted)}{near}"
     what = _PLAINLY.get(error["type"], error["msg"].removeprefix("Value error, "))
     if not loc and ": " in what:
         name, _, what = what.partition(": ")
@@ -333,7 +338,7 @@ def parse_json_file(path: Path, what: str) -> tuple[str, Any]:
         text = path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
         return text, json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
+        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg}), wanted {what}") from None
     except RecursionError:
         raise InputError(f"{path}: not {what}, its JSON is nested too deeply") from None
     except (OSError, UnicodeDecodeError) as error:

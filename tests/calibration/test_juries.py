@@ -155,7 +155,7 @@ def test_combined_labels_are_a_label_file(files, tmp_path, how):
 
 def test_a_file_without_votes_is_refused(files):
     with pytest.raises(
-        InputError, match="no row has 'votes' with the labels of at least 2 members"
+        InputError, match="no row has the votes of at least 2 members in its field 'votes'"
     ):
         read_jury_votes([files[0]], Problems())
 

@@ -58,7 +58,7 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
     assert text.startswith(
         f"No significant effect of the fit: linear kappa went from {before} to {after} on topics "
     )
-    assert "Tested on 24 of 2 topics" in text
+    assert "Tested on 24 labels of 2 topics" in text
     assert "72 labels; topics: train 3, dev 1, test 2." in text
     assert (
         "With 2 test topics, the intervals are only a rough guide; --folds 6 tests all 6." in text

@@ -8,6 +8,7 @@ import pytest
 DATA = "--topics tiny/topics.tsv --passages tiny/passages.jsonl --runs tiny/one.jsonl"
 RUN = f"run support {DATA} --model lexical --out new"
 VOTES = "voted.jsonl --votes said"
+WRONG = "wrong.jsonl:1: label is 'fulll', wanted full, partial, none"
 
 REFUSED = f"""
 run | nothing to do: give a config file, or tasks
@@ -17,11 +18,16 @@ run support --no | No such option: --no
 run support --runs tiny/one.jsonl tiny/two.jsonl | Quote patterns (--runs 'runs/*') or repeat --runs
 run {"x" * 300}/judge.yaml | x
 nothing | No such command 'nothing'
+shw out | No such command 'shw'; did you mean show?
+run both | 'both' is a folder, neither a config file nor one of
 {RUN} --topics gone.tsv | gone.tsv
 {RUN} --passages gone.jsonl | gone.jsonl
 {RUN} --runs gone | gone
 {RUN} --topics empty.jsonl | empty.jsonl:1: 
 {RUN} --runs binary.jsonl | binary.jsonl
+{RUN} --runs utf16.jsonl | utf16.jsonl:1: not UTF-8 text
+{RUN} --topics both | both: cannot be read (it is a folder, wanted a file)
+{RUN} --out other.tsv | --out other.tsv: is a file, wanted a folder
 {RUN} --runs broken.jsonl | broken.jsonl:2: 
 {RUN} --runs twice.jsonl | twice.jsonl:2: 
 {RUN} --runs both | b.jsonl:1: 
@@ -40,13 +46,26 @@ run nuggets {DATA} --model lexical | data.nuggets
 run relevance {DATA} --model lexical | --candidates
 score gone | gone
 score manifest | manifest.json
-score out --half-width 0.05 | --half-width: for corrected scores alone, wanted --labels too
-score out --against one | --against: for corrected scores alone, wanted --labels too
+score out --half-width 0.05 | --half-width: only for corrected scores; give --labels too
+score out --against one | --against: only for corrected scores; give --labels too
+score out --labels wrong.jsonl | {WRONG}
+bias wrong.jsonl out --by length | {WRONG}
+drift out out --labels wrong.jsonl | {WRONG}
+drift out out --scale no,yes | --scale: only for labels of people; give --labels too
+bias wrong.jsonl out --by length --scale no,yes | its labels are none, partial, full; omit --scale
+agree wrong.jsonl | {WRONG}
+calibrate wrong.jsonl --judge support --method threshold {DATA} | {WRONG}
+cascade fit wrong.jsonl out out --agree .8 --out c.json | {WRONG}
+annotate import wrong.jsonl --kind support | {WRONG}
+next out --labels wrong.jsonl --out n.csv | {WRONG}
+show out one t1 --labels wrong.jsonl | {WRONG}
+evidence out --labels wrong.jsonl | {WRONG}
 agree gone gone | gone
-agree voted.jsonl out | no judgements of the labels' kind (relevance)
+agree voted.jsonl out | out: has no judgements of relevance (relevance.jsonl); it has support
 compare out --runs one,twoo | no run 'twoo'; runs: one, two; did you mean two?
+compare out --kind suport | --kind suport: wanted one of relevance
 compare out --flips f.jsonl | runs are compared, wanted two judges
-compare out --level 2 | wanted 0 < level < 1
+compare out --level 2 | --level 2: wanted a number between 0 and 1, such as 0.95
 compare out one | no such file or folder; to compare two runs, name both
 compare out one two three | wanted one file or folder, or two runs
 gate out | nothing to check
@@ -56,7 +75,7 @@ gate out --min on:support_precision=0.4 | did you mean one
 gate out --min support_precision=0.4 --run tow | did you mean two
 gate out --min support_precision=0.4 --allow-missing 2 | wanted a share from 0 to 1
 gate out --min support_precision=0.4 --measure V | --baseline
-jury voted.jsonl | no row has 'votes'
+jury voted.jsonl | no row has the votes of at least 2 members in its field 'votes'
 jury {VOTES} --method vote | --method and --out: give both
 jury {VOTES} --method best --out x | --method best: wanted one of vote
 jury {VOTES} --objective f2 | unknown objective 'f2'
@@ -111,6 +130,9 @@ def folder(judge, tiny, tmp_path):
     }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    wrong = {"run_id": "one", "topic_id": "t1", "sentence": 0, "citation": "d1", "rank": 0}
+    (tmp_path / "wrong.jsonl").write_text(json.dumps(wrong | {"label": "fulll", "weight": 1.0}))
+    (tmp_path / "utf16.jsonl").write_text(one, encoding="utf-16")
     (tmp_path / "binary.jsonl").write_bytes(bytes(range(256)) * 8)
     return tmp_path
 

@@ -106,7 +106,7 @@ def test_what_is_not_there_ends_with_two_and_the_nearest(judge, tides):
         (["one", "t2"], "has no topic 't2'; nearest: t1"),
         (["--topic", "t2"], "has no topic 't2'; nearest: t1"),
         (["one", "--measure", "F1"], "has no measure 'F1'; wanted one of"),
-        (["one", "--passages"], "--passages: shown with one answer; name its run and topic too"),
+        (["one", "--passages"], "--passages: only for one answer; give its run and topic too"),
         (["one", "t1", "--topic", "t1"], "--topic: the topic is given twice"),
     ):
         ran = judge("show", tides, *arguments)

@@ -281,13 +281,13 @@ def test_forty_five_real_runs_fit_a_page(real, tmp_path):
             "no measure 'V_strickt', wanted one of .*did you mean",
         ),
         ("topics", {"labels": LABELS}, "judge figure topics does not take it"),
-        ("tau", {}, "wanted two, or one and --labels; got 1"),
+        ("tau", {}, "wanted two results, or one and --labels; got 1"),
     ],
 )
 def test_what_cannot_be_drawn_says_why_and_writes_nothing(demo, tmp_path, kind, options, message):
     with pytest.raises(InputError, match=message):
         draw(kind, [demo.folder], tmp_path / "f.pdf", **options)
-    with pytest.raises(InputError, match=r"f\.gif: pictures are written as svg, png, pdf"):
+    with pytest.raises(InputError, match=r"f\.gif: wanted a name that ends in one of \.svg"):
         draw(kind, [demo.folder], tmp_path / "f.gif", **options)
     assert not list(tmp_path.iterdir())
 

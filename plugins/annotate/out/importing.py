@@ -129,7 +129,7 @@ def _labels(
     for choice in choices:
         where = {} if choice is None else {"condition": [choice]}
         read = Problems()
-        file = read_labels(path, read, where, scale, how=how)
+        file = read_labels(path, read, where, scale, how=how, is_human=True)
         read.raise_errors()
         if ROW in file.key_names:
             what = "no column identifies the items, so they cannot be matched with judged items"

@@ -88,7 +88,8 @@ def next_labels(
     Raises: InputError if the files cannot be joined or no cell is left.
     """
     if n < 1 or not 0 <= random_share <= 1:
-        raise InputError(f"--n {n}, --random-share {random_share:g}: wanted n >= 1, share 0 to 1")
+        what = f"--n {n}, --random-share {random_share:g}"
+        raise InputError(f"{what}: wanted --n of at least 1, and a share from 0 to 1")
     first = results[0]
     if first.is_dir():
         kind = kind or kind_of_folder(first)
@@ -97,7 +98,9 @@ def next_labels(
     files = [read_labels(first, problems, scale=scale)]
     more = [find_judged_file(path, files[0].kind) for path in results[1:]]
     files += [read_labels(path, problems, scale=scale) for path in more]
-    human = read_labels(labels, problems, scale=scale) if labels is not None else None
+    human = (
+        read_labels(labels, problems, scale=scale, is_human=True) if labels is not None else None
+    )
     problems.raise_errors()
     for path, file in zip([*results, labels], [*files, human], strict=True):
         if path is not None and file is not None:

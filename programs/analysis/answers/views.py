@@ -478,7 +478,7 @@ class People:
     """Human labels by item key, for one task of a results folder."""
 
     def __init__(self, folder: Path, labels: Path, runs: Sequence[str], problems: Problems) -> None:
-        file = read_labels(labels, problems, scale=find_file_scale(folder))
+        file = read_labels(labels, problems, scale=find_file_scale(folder), is_human=True)
         problems.raise_errors()
         check_labelled(file, labels)
         program = find_task(folder, file.kind)

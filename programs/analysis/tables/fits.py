@@ -73,7 +73,8 @@ def _write_verdict(report: _Report, name: str, main: _Report) -> str:
 
 
 def _describe_test(report: _Report) -> str:
-    return f"Tested on {report['n_test']:,} of {count(report['n_test_topics'], 'topic')}"
+    n_labels, n_topics = count(report["n_test"], "label"), count(report["n_test_topics"], "topic")
+    return f"Tested on {n_labels} of {n_topics}"
 
 
 def _figures(

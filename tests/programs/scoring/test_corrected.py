@@ -242,7 +242,7 @@ def test_of_a_results_folder_the_judgements_like_the_labels_are_corrected(nugget
     corrected = correct_scores(folder, nuggets.labels(120), Problems())
     assert corrected == correct_scores(nuggets.path, nuggets.labels(120), Problems())
     _, labels, _ = relevance(tmp_path)
-    with pytest.raises(InputError, match="no judgements of the labels' kind"):
+    with pytest.raises(InputError, match="has no judgements of"):
         correct_scores(folder, labels, Problems())
 
 

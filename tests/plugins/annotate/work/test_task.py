@@ -388,7 +388,7 @@ def test_what_cannot_be_chosen_from_is_refused(tmp_path):
     qrels.write_text("t1 0 p1 2\n", encoding="utf-8")
     with pytest.raises(InputError, match="labels of different kinds of items"):
         next_labels([judged, qrels], 1, Problems())
-    with pytest.raises(InputError, match="wanted n >= 1, share 0 to 1"):
+    with pytest.raises(InputError, match="wanted --n of at least 1, and a share from 0 to 1"):
         next_labels([judged], 1, Problems(), random_share=1.5)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"has none of relevance\.jsonl, assignments\.jsonl"):
