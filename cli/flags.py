@@ -94,9 +94,9 @@ class ParsedSettings:
         if unknown := [name for name in names if name not in all_names]:
             programs = ", ".join(all_names)
             meant = suggest_program(unknown[0], all_names)
-            what = " is a folder," if path.is_dir() else " is"
+            meant = "; it is a folder" if path.is_dir() else meant
             raise InputError(
-                f"{unknown[0]!r}{what} neither a config file nor one of {programs}{meant}"
+                f"{unknown[0]!r} is neither a config file nor one of {programs}{meant}"
             )
         return self.config(under={"program": names})
 

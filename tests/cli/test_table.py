@@ -19,7 +19,7 @@ run support --runs tiny/one.jsonl tiny/two.jsonl | Quote patterns (--runs 'runs/
 run {"x" * 300}/judge.yaml | x
 nothing | No such command 'nothing'
 shw out | No such command 'shw'; did you mean show?
-run both | 'both' is a folder, neither a config file nor one of
+run both | rubric; it is a folder
 {RUN} --topics gone.tsv | gone.tsv
 {RUN} --passages gone.jsonl | gone.jsonl
 {RUN} --runs gone | gone
