@@ -229,7 +229,7 @@ BAD_ROWS = {
         [*ROWS, {**ROWS[5], "passage": "something else"}],
         ":73: cell t00 r 5 p5 has a different passage in line 6",
     ),
-    "no texts": (without(TEXTS), ":1: item t00 r 0 p0 has no text of its sentence and pass"),
+    "no texts": (without(TEXTS), ":1: cell t00 r 0 p0 has no text of its sentence and pass"),
     "one without a text": (but(6, without([], ROWS), passage=None), ":7: cell t00 r 6 p6 has no"),
     "no topic": (without(["topic_id"]), ": the labels name no topic_id"),
     "one without a topic": (but(8, topic_id=None), ":9: field 'topic_id' or 'qid' or 'query"),

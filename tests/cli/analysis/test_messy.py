@@ -196,7 +196,7 @@ ERRORS = {  # the files, the command, and what it says
     "texts that are nowhere": (
         {"t.csv": WITHOUT_TEXTS},
         "agree t.csv --judge support --model lexical",
-        "t.csv:2: item t0 r 0 d has no text of its sentence and passage; give --topics, --runs, "
+        "t.csv:2: cell t0 r 0 d has no text of its sentence and passage; give --topics, --runs, "
         "--passages",
     ),
     "a model and no judge": (
