@@ -76,7 +76,7 @@ def test_help_of_a_setting_is_that_of_its_field(flags_judge):
     for flag, field in fields.items():
         about = text[text.index(f"{flag} ") :]
         assert field.description[1:] in about[: about.index(". ")]
-    assert (code, "topic's Z*; default: 400." in text) == (0, True)
+    assert (code, "topic's reference context; default: 400." in text) == (0, True)
 
 
 def test_options_stand_under_panels(flags_judge):

@@ -95,7 +95,7 @@ def _read(
     data: CoverageData, settings: CoverageConfig, path: Path, problems: Problems
 ) -> dict[tuple[str, str], dict[str, dict[str, bool]]]:
     """(run, topic) -> question -> annotator -> whether the report answers it."""
-    labels = read_labels(path, problems, is_human=True)
+    labels = read_labels(path, problems)
     problems.raise_errors()
     wanted = {"topic_id", "question_id"}
     if not wanted <= {*labels.key_names} or not {"run_id", "passage_id"} & {*labels.key_names}:

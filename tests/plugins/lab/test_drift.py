@@ -260,8 +260,14 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
         (("agree", "LABELS", "lexical", "--by", "run"), "judge bias HUMAN JUDGED --by NAMES"),
         (("score", "lexical", "--by", "run"), "--by run: only for corrected scores"),
         (("score", "lexical", "--labels", "LABELS", "--by", "run"), "give a group, run:PATTERN"),
-        (("drift", "lexical", "lexical", "--where", "a=b"), "--where chooses labels of people"),
-        (("drift", "lexical", "LABELS", "--kind", "keypoints"), "has no entailments.jsonl"),
+        (
+            ("drift", "lexical", "lexical", "--where", "a=b"),
+            "--where: only for labels of people; give --labels too",
+        ),
+        (
+            ("drift", "lexical", "LABELS", "--kind", "keypoints"),
+            "has no judgements of keypoints (entailments.jsonl)",
+        ),
         (("drift", "lexical", "lexical", "--margin", "2"), "--margin 2.0: wanted a number between"),
     ],
 )

@@ -43,7 +43,7 @@ def test_two_folders_are_compared_by_their_nuggets_or_as_told(folders):
         support(folder / "support.jsonl")
     assert agree(*folders, Problems())["kind"] == "nuggets"
     assert agree(*folders, Problems(), kind="support")["kind"] == "support"
-    with pytest.raises(InputError, match=r"has no relevance\.jsonl"):
+    with pytest.raises(InputError, match=r"has no judgements of relevance \(relevance\.jsonl\)"):
         agree(*folders, Problems(), kind="relevance")
     with pytest.raises(InputError, match="wanted one of relevance, nuggets"):
         agree(*folders, Problems(), kind="nugets")

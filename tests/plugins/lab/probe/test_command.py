@@ -158,7 +158,7 @@ def test_a_broken_reply_is_asked_again_once_as_in_any_run(judge, judged, tide_se
             "--conditions 'weather': unknown; wanted one or more",
         ),
         (["--judge", "support", "--field", "x"], "--field x: wanted OURS=THEIRS"),
-        (["--judge", "relevance"], "has no relevance.jsonl"),
+        (["--judge", "relevance"], "has no judgements of relevance (relevance.jsonl)"),
         (["--judge", "support", "--out", "out"], "which no probe wrote; choose another --out"),
         (["--judge", "support", "--out", "tiny/topics.tsv/p"], "topics.tsv/p: cannot be written"),
         (["--judge", "mine.yaml"], "mine.yaml: no such file"),
@@ -355,7 +355,10 @@ def test_of_questions_nothing_is_said_that_would_have_to_fall(judge, tiny):
             ["--faults", "--judge", "nuggetizer"],
             "--judge nuggetizer: unknown; wanted assigner, support",
         ),
-        (["--faults", "--judge", "entailment"], "has no entailments.jsonl"),
+        (
+            ["--faults", "--judge", "entailment"],
+            "has no judgements of keypoints (entailments.jsonl)",
+        ),
         (["--faults", "--out", "demo"], "which no probe wrote; choose another --out"),
     ],
 )
