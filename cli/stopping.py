@@ -40,7 +40,7 @@ def run_until_stopped(
     except KeyboardInterrupt as signal:
         is_term = isinstance(signal, Terminated)
         how = "Terminated" if is_term else "Interrupted"
-        write_note(f"\n{how}. {kept}: the same command goes on.\n{_batches(out)}")
+        write_note(f"\n{how}. {kept}: the same command continues.\n{_batches(out)}")
         raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
 
 

@@ -181,7 +181,7 @@ def _run(study: Study) -> int:
         study.judge()
     except KeyboardInterrupt as end:
         code = TERMINATED if isinstance(end, _Terminated) else INTERRUPTED
-        _say("Stopped. What was judged is kept: the same command goes on.")
+        _say("Stopped. What was judged is kept: the same command continues.")
     except (InputError, EndpointUnusable) as error:
         code = INPUT
         _say(f"study: {error}")

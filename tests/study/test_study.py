@@ -148,7 +148,7 @@ def test_a_study_that_is_interrupted_goes_on_and_asks_nothing_twice(study, model
     assert code == 130
     states = [part["state"] for part in report["parts"]]
     assert sorted(states) == ["done", "not run"] or states == ["not run"] * 2
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     model_server.brain = plain
     code, report = study(*TWO)
     assert code == 0

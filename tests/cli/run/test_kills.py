@@ -105,7 +105,7 @@ def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
     process.send_signal(number)
     _, stderr = process.communicate(timeout=10)
     assert process.returncode == code
-    assert "the same command goes on" in stderr
+    assert "the same command continues" in stderr
     assert "Traceback" not in stderr
     assert len(stderr.splitlines()) <= 2
     kept = sum(len(p.read_bytes().splitlines()) for p in (tmp_path / "out/journal").iterdir())
@@ -216,7 +216,7 @@ def test_a_signal_leaves_the_batch_running_and_says_how_to_go_on(
     process.send_signal(number)
     _, stderr = process.communicate(timeout=10)
     assert process.returncode == code
-    assert "the same command goes on" in stderr
+    assert "the same command continues" in stderr
     n_asked = len(batches_server.batches["batch_0"].lines)
     assert f"Not stopped: batch_0, with {n_asked} requests" in stderr, stderr
     assert "Traceback" not in stderr

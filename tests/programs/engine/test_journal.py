@@ -242,7 +242,7 @@ def test_many_judgements_take_a_few_bytes_each_in_memory(path):
     assert taken < 100_000 * 5 + 2 * MAX_WAITING
 
 
-# Whatever write a run ends at, the same command goes on, repeats nothing and changes no byte.
+# Whatever write a run ends at, the same command continues, repeats nothing and changes no byte.
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 DEMO = EXAMPLES.parent / "tests" / "collection" / "judge.yaml"
 POINTS = 8  # of all writes, spread over the run
