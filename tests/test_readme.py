@@ -92,7 +92,7 @@ def test_a_collection_is_built_and_two_runs_are_scored_on_it_as_shown(tmp_path):
 def test_pipelines_are_run_and_compared_as_shown(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = "docs/retrieval.md"
-    judge(block_after("On the demo's passages, as a TREC run:", page), tmp_path)
+    judge(block_after("Search the demo's passages and write a TREC run:", page), tmp_path)
     assert (tmp_path / "results/diverse.run").is_file()
     shown = block_after("judge run examples/demo/pipelines.yaml\n```\n", page) + "\n"
     commands = block_after("compares three pipelines without a model:", page)
