@@ -19,7 +19,7 @@ run support --runs tiny/one.jsonl tiny/two.jsonl | Quote patterns (--runs 'runs/
 run {"x" * 300}/judge.yaml | x
 nothing | No such command 'nothing'
 shw out | No such command 'shw'; did you mean show?
-run both | rubric; it is a folder
+run both | ; it is a folder
 {RUN} --topics gone.tsv | gone.tsv
 {RUN} --passages gone.jsonl | gone.jsonl
 {RUN} --runs gone | gone
@@ -49,17 +49,10 @@ score manifest | manifest.json
 score out --half-width 0.05 | --half-width: only for corrected scores; give --labels too
 score out --against one | --against: only for corrected scores; give --labels too
 score out --labels wrong.jsonl | {WRONG}
-bias wrong.jsonl out --by length | {WRONG}
-drift out out --labels wrong.jsonl | {WRONG}
-drift out out --scale no,yes | --scale: only for labels of people; give --labels too
-bias wrong.jsonl out --by length --scale no,yes | its labels are none, partial, full; omit --scale
 agree wrong.jsonl | {WRONG}
 calibrate wrong.jsonl --judge support --method threshold {DATA} | {WRONG}
 cascade fit wrong.jsonl out out --agree .8 --out c.json | {WRONG}
-annotate import wrong.jsonl --kind support | {WRONG}
-next out --labels wrong.jsonl --out n.csv | {WRONG}
 show out one t1 --labels wrong.jsonl | {WRONG}
-evidence out --labels wrong.jsonl | {WRONG}
 agree gone gone | gone
 agree voted.jsonl out | out: has no judgements of relevance (relevance.jsonl); it has support
 compare out --runs one,twoo | no run 'twoo'; runs: one, two; did you mean two?
@@ -94,6 +87,15 @@ generate --k ² | --k
 retrieve --topics tiny/topics.tsv --passages tiny/passages.jsonl --out a.run | no pipeline
 retrieve --topics tiny/topics.tsv --passages tiny/passages.jsonl --pipeline bm26 --out a.run | bm26
 index --out i | no passages
+"""
+REFUSED_BY_ANNEXES = f"""
+bias wrong.jsonl out --by length | {WRONG}
+drift out out --labels wrong.jsonl | {WRONG}
+drift out out --scale no,yes | --scale: only for labels of people; give --labels too
+bias wrong.jsonl out --by length --scale no,yes | its labels are none, partial, full; omit --scale
+annotate import wrong.jsonl --kind support | {WRONG}
+next out --labels wrong.jsonl --out n.csv | {WRONG}
+evidence out --labels wrong.jsonl | {WRONG}
 """
 DONE = """
 run --help | Usage
@@ -141,10 +143,15 @@ def _rows(table):
     return [line.rpartition(" | ")[::2] for line in table.strip().splitlines()]
 
 
-def test_what_cannot_work_ends_with_2_and_one_line_that_says_why(judge, folder):
+@pytest.mark.parametrize(
+    "table",
+    [REFUSED, pytest.param(REFUSED_BY_ANNEXES, marks=pytest.mark.whole)],
+    ids=["core", "annexes"],
+)
+def test_what_cannot_work_ends_with_2_and_one_line_that_says_why(judge, folder, table):
     before = {path.name for path in folder.iterdir()}
     wrong = []
-    for arguments, message in _rows(REFUSED):
+    for arguments, message in _rows(table):
         ran = judge(*shlex.split(arguments))
         if (ran.code, ran.out) != (2, "") or message not in ran.err or "Traceback" in ran.err:
             wrong.append((arguments, message, ran))

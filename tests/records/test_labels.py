@@ -390,10 +390,14 @@ def test_a_grade_in_results_beyond_any_scale_is_not_judged_and_listed(tmp_path):
     assert [(row.line, row.kind) for row in problems] == [(2, "grade")]
 
 
-def test_a_header_of_a_million_columns_is_refused_in_a_second(tmp_path):
+def test_a_header_of_a_million_columns_is_refused_in_time_that_grows_with_its_length(tmp_path):
     path = tmp_path / "wide.csv"
-    path.write_text(",".join(f"c{n}" for n in range(10**6)) + ",label\n1\n", encoding="utf-8")
-    began = time.process_time()
-    with pytest.raises(InputError, match=r"wide\.csv:1: 1,000,001 columns, wanted 1,000 at most"):
-        read_labels(path, Problems())
-    assert time.process_time() - began < 1
+
+    def refuse(n):
+        path.write_text(",".join(f"c{i}" for i in range(n)) + ",label\n1\n", encoding="utf-8")
+        began = time.process_time()
+        with pytest.raises(InputError, match=rf"wide\.csv:1: {n + 1:,} columns, wanted 1,000 at"):
+            read_labels(path, Problems())
+        return time.process_time() - began
+
+    assert refuse(10**6) < 40 * max(refuse(10**5), 0.001)
