@@ -1,1 +1,0 @@
-"""Judges trained on labels: `judge calibrate --method train`, and `model: trained/DIR`."""
