@@ -207,7 +207,7 @@ class Fitting:
         """A judge of items, and the labelled items."""
         if not _is_item_judge(self.judge):
             judges, makers = ", ".join(item_judges()), ", ".join(list_makers())
-            what = f"wanted {judges}, or a YAML file; for lists {makers}"
+            what = f"wanted {judges}, or a YAML file of your own; to fit lists: {makers}"
             near = did_you_mean(self.judge, [*item_judges(), *list_makers()])
             raise InputError(f"judge {self.judge!r}: {what}{near}")
         fitted = judge_set.item_judge(self.judge)

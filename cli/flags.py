@@ -116,7 +116,7 @@ def settings(
         names: dotted setting names separated by spaces, such as `data.topics run.out`.
         model: whether the command has --model and --api-base.
         config: whether the command has --config.
-        helps: the help of an option here, by parameter such as `out`, if it differs.
+        helps: parameter, such as `out` -> its help here, instead of the help of the setting.
     """
     made = {_parameter(name): name for name in names.split()}
     hints: dict[str, Any] = {each: _annotation(name) for each, name in made.items()}

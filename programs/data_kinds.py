@@ -77,7 +77,7 @@ def check_kinds(data: DataConfig) -> None:
             raise InputError(f"{option} {path}: {what}; {tables}")
         _check_no_samples(option, path)
         if find_encoding(path) not in ("utf-8", "utf-8-sig"):
-            continue  # the reader says so
+            continue  # reading it raises the error
         kind = ""
         with suppress(InputError):
             kind = file_kind(path)

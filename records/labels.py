@@ -534,8 +534,8 @@ def read_labels(
         votes: the field with the labels of a jury's members, by their names.
         how: the columns, labels and missing values of a table.
         key: see `label_lines`.
-        is_human: a label outside the scale of its kind is an error; a judge's is not judged. `cut`
-            and `how` may name another scale.
+        is_human: True: a label outside the scale of its kind is an error; False: it counts as not
+            judged. `cut` and `how` may name another scale.
 
     Returns: the labels of the file, by the ids of their items.
     Raises: InputError for a file without labels, an unusable `where` or `cut`, or if nothing is

@@ -88,8 +88,8 @@ def read_about(folder: Path) -> About:
     what = "an export of judge export autojudge"
     if not (folder / ABOUT).is_file():
         raise InputError(
-            f"{folder}: is not an export, {ABOUT} is missing; nor a results folder; "
-            "judge run and judge export autojudge write them"
+            f"{folder}: is not an export, {ABOUT} is missing; give a folder that judge run or "
+            "judge export autojudge wrote"
         )
     return read_json_file(folder / ABOUT, About, FORMAT, what)
 

@@ -241,7 +241,7 @@ def plain_error(error: Any) -> tuple[Keys, str]:
         tag, wanted = error["ctx"]["tag"], _QUOTED.findall(error["ctx"]["expected_tags"])
         name = error["ctx"]["discriminator"].strip("'")
         near = did_you_mean(tag, wanted)
-        return loc, f"no {name} {tag!r}; wanted one of {', '.join(wanted)}{near}"
+        return loc, f"unknown {name} {tag!r}; wanted one of {', '.join(wanted)}{near}"
     what = _PLAINLY.get(error["type"], error["msg"].removeprefix("Value error, "))
     if not loc and ": " in what:
         name, _, what = what.partition(": ")

@@ -20,6 +20,7 @@ run {"x" * 300}/judge.yaml | x
 nothing | No such command 'nothing'
 shw out | No such command 'shw'; did you mean show?
 run both | ; it is a folder
+run items --items voted.jsonl --judge suport --model lexical | did you mean support?
 {RUN} --topics gone.tsv | gone.tsv
 {RUN} --passages gone.jsonl | gone.jsonl
 {RUN} --runs gone | gone

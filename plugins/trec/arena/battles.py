@@ -71,7 +71,7 @@ class Battle(Row):
 def join_orders(first: VerdictLabel | None, second: VerdictLabel | None) -> BattleLabel | None:
     """Return the label of a battle from its two orders, each from the view of the same run.
 
-    Orders that disagree make a tie. If one of them was not judged, there is no label.
+    Orders that disagree make a tie. If one of them was not judged, the label is None.
 
     >>> join_orders("win", "win"), join_orders("win", "loss"), join_orders("win", None)
     ('win', 'tie', None)

@@ -33,7 +33,7 @@ WEIGHT = 1  # of a criterion that a rule writes
 def find_required_text(criterion: str) -> str:
     """Return what an answer should say: a criterion without its first words, such as "States that".
 
-    If there are no such words, return the whole criterion.
+    Without such first words, return the whole criterion.
 
     >>> find_required_text("The response states that the dam broke in 1976.")
     'the dam broke in 1976.'

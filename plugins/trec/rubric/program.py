@@ -192,7 +192,7 @@ class RubricGrading(Program):
         """See Program: each criterion of an answer, weighted by its share of the weights above 0.
 
         With penalties, only the measure `rubric_earned` has items, in which penalties weigh 0. The
-        other measures are clipped or use weights below 0, so they are no weighted means of labels.
+        other measures are clipped or use weights below 0, so they are not weighted means of labels.
         """
         cells = group_by_answer(read_verdicts(folder.need(VERDICTS), folder.problems))
         gains = EARNED if _may_have_penalties(cells, folder) else WITHOUT_PENALTIES

@@ -73,8 +73,8 @@ def _write_verdict(report: _Report, name: str, main: _Report) -> str:
 
 
 def _describe_test(report: _Report) -> str:
-    n_labels, n_topics = count(report["n_test"], "label"), count(report["n_test_topics"], "topic")
-    return f"Tested on {n_labels} of {n_topics}"
+    items = count(report["n_test"], "label" if "scale" in report else "list")
+    return f"Tested on {items} of {count(report['n_test_topics'], 'topic')}"
 
 
 def _figures(

@@ -8,7 +8,6 @@ import { link } from "../state.js";
 export const keys = ["measure", "run"];
 
 const [WIDE, NARROW, HEIGHT] = [760, 380, 420];
-let WIDTH = WIDE; // of the drawing; a phone gets a narrow one, so that all of it is on the screen
 const PAD = { left: 48, right: 24, top: 16, bottom: 40 };
 
 /** See page.js. */
@@ -21,7 +20,6 @@ export function draw({ id, data, head }) {
     points.map((point) => point.run),
   );
   const rank = spearman === null ? "undefined" : num(spearman);
-  WIDTH = innerWidth < WIDE ? NARROW : WIDE;
   const drawing = plot(id, measure, points, front, chosen);
   return [
     el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),
@@ -60,8 +58,9 @@ function steps(most) {
 }
 
 function plot(id, measure, points, front, chosen) {
+  const width = innerWidth < WIDE ? NARROW : WIDE; // so that a phone shows all of it
   const [across, up] = ["words", "score"].map((name) => steps(Math.max(0, ...points.map((point) => point[name]))));
-  const x = (words) => PAD.left + (words / across.at(-1)) * (WIDTH - PAD.left - PAD.right);
+  const x = (words) => PAD.left + (words / across.at(-1)) * (width - PAD.left - PAD.right);
   const y = (score) => HEIGHT - PAD.bottom - (score / up.at(-1)) * (HEIGHT - PAD.top - PAD.bottom);
   const line = front.map((i) => points[i]);
   const corners = line.flatMap((point, i) =>
@@ -73,22 +72,22 @@ function plot(id, measure, points, front, chosen) {
       : [[x(point.words), y(point.score)]],
   );
   const digits = up[1] < 0.1 ? 2 : up[1] < 1 ? 1 : 0;
-  const isNamed = named(points, front, chosen, x, y);
+  const isNamed = named(points, front, chosen, x, y, width);
   return svg(
     "svg",
     {
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      viewBox: `0 0 ${width} ${HEIGHT}`,
       role: "group",
       "aria-label": `${measure} against words, ${count(points.length, "run")}`,
     },
     up.map((value) => [
-      svg("line", { class: "axis", x1: PAD.left, x2: WIDTH - PAD.right, y1: y(value), y2: y(value) }),
+      svg("line", { class: "axis", x1: PAD.left, x2: width - PAD.right, y1: y(value), y2: y(value) }),
       svg("text", { x: PAD.left - 8, y: y(value) + 4, "text-anchor": "end" }, value ? num(value, digits) : "0"),
     ]),
     across.map((value) =>
       svg("text", { x: x(value), y: HEIGHT - PAD.bottom + 18, "text-anchor": "middle" }, count(value)),
     ),
-    svg("text", { x: WIDTH - PAD.right, y: HEIGHT - 4, "text-anchor": "end" }, "words"),
+    svg("text", { x: width - PAD.right, y: HEIGHT - 4, "text-anchor": "end" }, "words"),
     svg("text", { x: PAD.left, y: PAD.top - 4 }, measure),
     svg("polyline", {
       class: "front",
@@ -121,7 +120,7 @@ function plot(id, measure, points, front, chosen) {
 }
 
 /** The chosen run, those on the line, then the others, best first: whose names do not run into one another or a point. */
-function named(points, front, chosen, x, y) {
+function named(points, front, chosen, x, y, right) {
   const best = points.map((_, i) => i).sort((a, b) => points[b].score - points[a].score);
   const wanted = [points.findIndex((point) => point.run === chosen), ...[...front].reverse(), ...best].filter((i) => i >= 0);
   const taken = [];
@@ -130,9 +129,9 @@ function named(points, front, chosen, x, y) {
     const width = wide(points[i].run);
     const box = fitsLeft(at, points[i].run) ? [at - 10 - width, at - 10] : [at + 10, at + 10 + width];
     const isFree = taken.every(
-      ([left, right, other]) => Math.abs(other - height) > 15 || box[1] < left || box[0] > right,
+      ([from, to, other]) => Math.abs(other - height) > 15 || box[1] < from || box[0] > to,
     );
-    const isClear = box[1] <= WIDTH && points.every(({ words, score }, j) =>
+    const isClear = box[1] <= right && points.every(({ words, score }, j) =>
       j === i || Math.abs(y(score) - height + 11) > 11 || x(words) < box[0] || x(words) > box[1]);
     if (isFree && (isClear || points[i].run === chosen)) taken.push([...box, height, i]);
   }
