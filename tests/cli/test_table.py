@@ -21,6 +21,8 @@ nothing | No such command 'nothing'
 shw out | No such command 'shw'; did you mean show?
 run both | ; it is a folder
 run items --items voted.jsonl --judge suport --model lexical | did you mean support?
+calibrate voted.jsonl --judge nuggetiser --method gepa | did you mean nuggetizer?
+retrieve {DATA.rpartition(" --runs")[0]} --pipeline 'bm52 3' --out r.run | unknown step 'bm52'; wanted one of bm25
 {RUN} --topics gone.tsv | gone.tsv
 {RUN} --passages gone.jsonl | gone.jsonl
 {RUN} --runs gone | gone
