@@ -378,7 +378,9 @@ def test_lists_of_topics_that_the_search_never_saw_get_better(
 def test_a_run_makes_its_nuggets_with_the_prompt_of_the_file(
     judge, calibrate_lists_calibrate, calibrate_lists_server, paths, tmp_path, method
 ):
-    assert calibrate_lists_calibrate(method, "--out", "nuggetizer.json").code == 0
+    fit = calibrate_lists_calibrate(method, "--out", "nuggetizer.json")
+    assert fit.code == 0
+    assert "Tested on 4 lists of 4 topics" in fit.out
     fitted = json.loads((tmp_path / "nuggetizer.json").read_text(encoding="utf-8"))
     answers = [
         {"run_id": "r", "topic_id": f"t{i}", "references": [],
