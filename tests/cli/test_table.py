@@ -22,7 +22,7 @@ shw out | No such command 'shw'; did you mean show?
 run both | ; it is a folder
 run items --items voted.jsonl --judge suport --model lexical | did you mean support?
 calibrate voted.jsonl --judge nuggetiser --method gepa | did you mean nuggetizer?
-retrieve {DATA.rpartition(" --runs")[0]} --pipeline 'bm52 3' --out r.run | unknown step 'bm52'; wanted one of bm25
+retrieve {DATA.rpartition(" --runs")[0]} --pipeline bm52 --out r.run | unknown step 'bm52'
 {RUN} --topics gone.tsv | gone.tsv
 {RUN} --passages gone.jsonl | gone.jsonl
 {RUN} --runs gone | gone
