@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .batch.ledger import Batches
     from .budget import Budget
     from .cache import ReplyCache
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from .gateway import Backend, Transport
 
 __all__ = ["open_backend", "open_transport"]
+
+MODELS = "nuggetjudge.models"  # entry points: WAY = "module:function", as plugins/trained
 
 
 def open_backend(
@@ -40,6 +44,8 @@ def open_backend(
         from .offline import RecordedLabels
 
         return RecordedLabels(config, budget)
+    if config.way == "trained":
+        return _find_opener(config.way)(config, budget)
     if config.way == "recorded":
         from .offline import RecordedTransport
 
@@ -55,6 +61,18 @@ def open_backend(
         return open_batches(config, batches, cache=cache, budget=budget)
     transport = None if offline else open_transport(config)
     return open_gateway(config, transport, cache=cache, budget=budget)
+
+
+def _find_opener(way: str) -> Callable[..., Backend]:
+    """The function of another package that opens models of this kind. Raises: InputError."""
+    from importlib.metadata import entry_points
+
+    from ..records.reading.problems import InputError
+
+    for entry in entry_points(group=MODELS, name=way):
+        opener: Callable[..., Backend] = entry.load()
+        return opener
+    raise InputError(f"model {way}/...: no installed package opens it (entry points {MODELS})")
 
 
 def open_transport(config: ModelConfig) -> Transport:

@@ -25,7 +25,7 @@ def get_price(config: ModelConfig) -> Price | None:
     """
     if config.price is not None:
         return config.price
-    if config.way in ("lexical", "recorded"):
+    if config.sends_nothing:
         return FREE
     if config.api_base is not None or config.way == "vllm":
         return None

@@ -85,7 +85,9 @@ _NOWHERE = re.compile(
 )
 
 RECORDED = "recorded:"  # before the name of a judge whose labels are in a file
-Engine = Literal["http", "litellm", "decision", "vllm", "lexical", "recorded"]
+TRAINED = "trained/"  # before the folder of a judge that was trained on labels
+TRAINED_FILE = "trained.json"  # in that folder
+Engine = Literal["http", "litellm", "decision", "vllm", "lexical", "recorded", "trained"]
 
 
 class Price(BaseModel):
@@ -138,7 +140,7 @@ class ModelConfig(BaseModel):
     model: str = Field(
         min_length=1,
         description="lexical, openai/NAME, hosted_vllm/NAME, typesafe/NAME, preset:NAME, "
-        "recorded:NAME or a LiteLLM name",
+        "recorded:NAME, trained/FOLDER or a LiteLLM name",
     )
     engine: Engine | None = Field(
         default=None,
@@ -280,6 +282,8 @@ class ModelConfig(BaseModel):
             return "lexical"
         if self.model.startswith(RECORDED):
             return "recorded"
+        if self.model.startswith(TRAINED):
+            return "trained"
         if self.model.startswith(_DECISION_PREFIXES):
             return "decision"
         return "http" if self.model.startswith(_HTTP_PREFIXES) else "litellm"
@@ -291,9 +295,21 @@ class ModelConfig(BaseModel):
         return self.model.removeprefix(RECORDED) if is_recorded else ""
 
     @property
+    def sends_nothing(self) -> bool:
+        """Whether it answers without a request or a model in memory, so without cost."""
+        return self.way in ("lexical", "recorded", "trained")
+
+    @property
+    def file(self) -> Path | None:
+        """The file that decides its answers: a recording, or what a trained judge is."""
+        if self.way == "trained":
+            return Path(self.model.removeprefix(TRAINED)) / TRAINED_FILE
+        return self.recording
+
+    @property
     def gives_labels_alone(self) -> bool:
         """Whether it answers each question by a label, without quotes or reasons."""
-        return self.way == "decision" or bool(self.recorded_judge)
+        return self.way in ("decision", "trained") or bool(self.recorded_judge)
 
     @property
     def is_own_server(self) -> bool:
@@ -322,7 +338,7 @@ class ModelConfig(BaseModel):
         """What a cached reply is filed under; two servers never share one unless told to."""
         if self.way == "vllm":
             return self.endpoint or _engine_id(self.vllm)
-        if self.recorded_judge:
+        if self.recorded_judge or self.way == "trained":
             return self.endpoint or self.way
         return self.endpoint or self.base_url or f"{self.way}:{self.model.split('/')[0]}"
 
@@ -347,7 +363,7 @@ class ModelConfig(BaseModel):
     @property
     def gives_probabilities(self) -> bool:
         """Whether its replies hold the probability of each label."""
-        return self.way == "decision" or self.top_logprobs is not None
+        return self.way in ("decision", "trained") or self.top_logprobs is not None
 
     @property
     def top_logprobs(self) -> int | None:

@@ -135,13 +135,13 @@ class RecordedLabels:
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend.ask. Raises: JudgeError for an item without a recorded label."""
-        output, source = _find_label_field(prompt)
+        output, source = find_label_field(prompt)
         if source is None:
             values: Any = self._find(inputs, None)
         else:
             values = {key: self._find(inputs, text) for key, text in inputs[source].items()}
         record_answer(prompt, inputs, replicate, self._where)
-        return Reply(_check(prompt, output, values, inputs), self._where)
+        return Reply(check_labels(prompt, output, values, inputs), self._where)
 
     def _find(self, inputs: Mapping[str, Any], listed: str | None) -> str:
         """The label of the item with these inputs, or of the listed item with this text."""
@@ -217,13 +217,15 @@ def _rename_ids(ids: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, An
     return {renamed.get(name, name): value for name, value in ids.items()}
 
 
-def _find_label_field(prompt: Prompt) -> tuple[str, str | None]:
+def find_label_field(prompt: Prompt) -> tuple[str, str | None]:
     """The first output, which holds the labels, and the input whose keys it shares."""
     output, field = next(iter(prompt.signature.output_fields.items()))
     return output, get_key_source(field)
 
 
-def _check(prompt: Prompt, output: str, labels: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def check_labels(
+    prompt: Prompt, output: str, labels: Any, inputs: Mapping[str, Any]
+) -> dict[str, Any]:
     """The labels in the form of a model's reply. Raises: JudgeOutputError for another scale."""
     for made in _as_replies(labels):
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import chain
@@ -32,13 +32,14 @@ from .examples import Example, Examples, select_topics
 from .fits import FIT_METHODS, FitMethod, add_topics, fit, get_score
 from .report import Tested, describe_file, make_judge_file, make_report
 from .settings import (
-    ALL_METHODS,
     PROMPT_METHODS,
     Settings,
     Split,
     check_unseen,
     choose_objective,
     encode_objective,
+    find_method,
+    list_methods,
     split_folds,
     split_topics,
 )
@@ -55,11 +56,13 @@ class Calibration(NamedTuple):
         file: the judge file: the fit, ready to use in a config.
         report: the agreement with people before and after the fit, ready for JSON.
         diff: the changes of the prompt as a diff; "": the prompt is the same.
+        save: writes a folder with this file instead of the judge file; None: for the judge file.
     """
 
     file: JudgeFile
     report: dict[str, Any]
     diff: str = ""
+    save: Callable[[Path, JudgeFile], None] | None = None
 
 
 class Judgements(NamedTuple):
@@ -137,9 +140,9 @@ class Target(ABC):
             what = f"the {self.judge.name} judge has a prompt from a file (its setting prompt)"
             raise InputError(f"{what}; remove the setting to optimise the built-in prompt")
         if self.settings.folds is not None:
-            raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
+            raise InputError("folds are for methods that fit numbers")
         topics = [item.topic_id for item in self.items]
-        return split_topics(topics, shares=self.settings.shares, seed=self.settings.seed)
+        return split_topics(topics, shares=self.settings.used_shares, seed=self.settings.seed)
 
 
 def fit_target(
@@ -159,6 +162,11 @@ def fit_target(
         splits = target.splits()
         if target.settings.method in FIT_METHODS:
             return target.fit_numbers(splits)
+        if target.settings.method not in PROMPT_METHODS:
+            train = find_method(target.settings.method)
+            assert train is not None  # the target checked the method
+            calibration: Calibration = train(target, splits[0])
+            return calibration
         return _fit_prompt(target, splits, prompt_model=prompt_model, log=log)
 
 
@@ -228,12 +236,13 @@ class ItemTarget(Target):
         """See Target."""
         judge, examples, settings = self.judge, self.examples, self.settings
         method, k = settings.method, len(examples.scale)
-        if method not in ALL_METHODS:
-            wanted = f"{', '.join(ALL_METHODS)}{did_you_mean(method, ALL_METHODS)}"
+        if method not in (known := list_methods()):
+            wanted = f"{', '.join(known)}{did_you_mean(method, known)}"
             raise InputError(f"method {method!r}: wanted one of {wanted}")
         objective = choose_objective(settings, examples.scale, judge)
         get_objective(encode_objective(objective, examples.scale), k)
-        if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):
+        needs_order = method not in PROMPT_METHODS or objective in ("linear", "quadratic")
+        if not judge.is_ordered and needs_order:
             what = f"the labels of {judge.name} have no order"
             raise InputError(f"{what}; {method} with objective {objective} needs an order")
         if method == "platt" and k != 2:
@@ -251,17 +260,16 @@ class ItemTarget(Target):
         if method in PROMPT_METHODS and not judge.predictor:
             raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
         fits_scale = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
-        if method in PROMPT_METHODS and not fits_scale:
+        if method not in FIT_METHODS and not fits_scale:
             theirs, ours = (", ".join(labels) for labels in (examples.scale, judge.scale))
-            raise InputError(
-                f"a prompt gives the labels {ours}, which do not fit the scale {theirs}"
-            )
+            what = "a prompt" if method in PROMPT_METHODS else "a network"
+            raise InputError(f"{what} gives the labels {ours}, which do not fit the scale {theirs}")
         resampling(None, **settings.draws)
         if settings.folds is not None and method in FIT_METHODS:
             splits = split_folds(examples.topics, settings.folds, seed=settings.seed)
         else:
             splits = [self.split()]
-        check_unseen(judge.fitted_on, splits)
+        check_unseen(judge.fitted_on | getattr(judge.backend, "fitted_on", frozenset()), splits)
         return splits
 
     def measure(self, judge: ItemJudge, items: Sequence[Example]) -> Judgements:
@@ -447,6 +455,10 @@ def ask_what_it_asks(judge_set: JudgeSet, target: Target) -> float:
         return 1.0
     [split] = splits
     train, dev, test = target.parts(split)
+    if settings.method not in PROMPT_METHODS:
+        judge_set.part = TEST
+        target.measure(judge, test)
+        return 1.0
     t, d = target.count(train), target.count(dev)
     most = check_search(judge, settings, t, d)
     judge_set.part = TEST

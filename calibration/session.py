@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..backends.config import TRAINED_FILE
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import JudgeFile, Verified
@@ -26,6 +27,7 @@ from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.tables import DEFAULT_MISSING
 from ..records.writing import rename, write_file, writing
 from .examples import read_examples
+from .fits import FIT_METHODS
 from .fitting import (
     SEARCH,
     Calibration,
@@ -67,10 +69,11 @@ def calibrate(
             judge; or a judge that makes lists: nuggetizer, subquestions, keypoint_extractor or
             claim_extractor.
         method: how to fit the labels: threshold, topic, platt, ordinal or isotonic; or how to
-            improve the prompt: few-shot, bootstrap, mipro, simba or gepa.
+            improve the prompt: few-shot, bootstrap, mipro, simba or gepa; or train, which trains
+            a small network (extra `dense`).
         config: a config file, as in `nuggetjudge.run`; None: everything is in `settings`.
         model: the judging model, as in `nuggetjudge.run`.
-        out: the judge file to write; None: no file is written.
+        out: the judge file to write, or the folder of train; None: nothing is written.
         prompt_model: the entry of `models:` that writes instructions; None: the judging model.
         fields: our name of an input, an id or the label -> its column in `labels`; None: columns
             are recognised by name.
@@ -150,7 +153,7 @@ class Fitting:
         Raises: InputError for bad labels, before anything is fitted or asked; JudgeError (budget)
             where a prompt method could try no new prompt, and nothing is written then.
         """
-        check_out(out)
+        check_out(out, self.settings.method)
         log = get_log_path(out) if self.settings.method in PROMPT_METHODS else None
         part = get_part_path(log) if log is not None else None
         with open_judges(self.config) as judge_set:
@@ -161,15 +164,17 @@ class Fitting:
         file = calibration.file.model_copy(
             update={"fitted": {**calibration.file.fitted, "labels": source}}
         )
-        if out is not None:
+        if out is not None and calibration.save is not None:
+            calibration.save(out, file)
+        elif out is not None:
             write_judge_file(out, file)
         if log is not None:
             rename(get_part_path(log), log)
-        return Calibration(file, report, calibration.diff)
+        return calibration._replace(file=file, report=report)
 
     def plan(self, out: Path | None = None) -> list[Estimate]:
         """Estimate what `fit` would ask, for `--dry-run`; asks nothing and writes nothing."""
-        check_out(out)
+        check_out(out, self.settings.method)
         often = 1.0  # how often what was asked for a search is asked
 
         def ask(alone: Config, judge_set: JudgeSet) -> None:
@@ -274,10 +279,14 @@ def get_log_path(out: Path | None) -> Path | None:
     return out.with_name(f"{out.name.removesuffix('.json')}.log.jsonl") if out else None
 
 
-def check_out(out: Path | None) -> None:
+def check_out(out: Path | None, method: str) -> None:
     """Refuse, before anything is asked, what cannot be written, and to replace other files."""
     if out is None:
         return
+    if method not in (*FIT_METHODS, *PROMPT_METHODS):
+        if out.exists() and not (out / TRAINED_FILE).is_file():
+            raise InputError(f"{out}: exists and is no trained judge; choose another --out")
+        return check_writable(out)
     with writing(out):
         if out.exists() and (not out.is_file() or not _is_judge_file(out)):
             raise InputError(f"{out}: exists and is not a judge file; choose another --out")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from ..records.reading.settings import NotYaml, plain_error, read_yaml
 from .fits import FIT_METHODS
 
 SHARES = (0.4, 0.2, 0.4)  # of the topics: train, dev, test
+TRAIN_SHARES = (0.6, 0.2, 0.2)  # if a network is trained, which needs more labels
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,19 @@ def _draw(topics: Sequence[str], seed: int) -> list[str]:
 
 
 PROMPT_METHODS = ("few-shot", "bootstrap", "mipro", "simba", "gepa")
-ALL_METHODS: tuple[str, ...] = (*FIT_METHODS, *PROMPT_METHODS)
+METHODS = "nuggetjudge.methods"  # entry points: NAME = "module:function", as plugins/trained
+
+
+@cache
+def list_methods() -> tuple[str, ...]:
+    """List all methods; those of other packages are last."""
+    return (*FIT_METHODS, *PROMPT_METHODS, *(entry.name for entry in entry_points(group=METHODS)))
+
+
+def find_method(name: str) -> Callable[..., Any] | None:
+    """Return the function `(target, split) -> Calibration` of another package's method."""
+    found = [entry.load() for entry in entry_points(group=METHODS, name=name)]
+    return found[0] if found else None
 
 
 @dataclass(frozen=True)
@@ -117,11 +132,12 @@ class Settings:
     """How to fit a judge and measure the fit.
 
     Attributes:
-        method: one of `ALL_METHODS`.
+        method: one of `list_methods()`.
         objective: the figure that chooses cuts and decides the verdict: kappa, linear, quadratic,
             macro_f1, accuracy, or one_vs_rest:LABEL. None: linear for an ordered scale of 3
             labels or more, else kappa.
-        shares: the shares of the topics for train, dev and test, which sum to 1.
+        shares: the shares of the topics for train, dev and test, which sum to 1. A method that
+            trains a network uses `TRAIN_SHARES` unless you set others.
         folds: the number of folds, >= 2: each topic is tested once by a fit to the other folds, and
             the judge file is fitted to all labels. Not for prompts. None: one split.
         topic_labels: the number of labels of each test topic that the method topic may use, >= 0,
@@ -134,7 +150,7 @@ class Settings:
         resamples: the number of bootstrap samples of topics, >= 0; 0: no intervals.
         level: the level of the intervals, in (0, 1).
         concurrency: the maximum number of judgements at the same time.
-        options: options of the optimiser.
+        options: options of the optimiser or the training.
     """
 
     method: str = "threshold"
@@ -149,6 +165,12 @@ class Settings:
     level: float = LEVEL
     concurrency: int = 32
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def used_shares(self) -> tuple[float, float, float]:
+        """Return the shares of train, dev and test that the method uses."""
+        is_network = self.method not in (*FIT_METHODS, *PROMPT_METHODS)
+        return TRAIN_SHARES if is_network and self.shares == SHARES else self.shares
 
     @property
     def draws(self) -> Draws:

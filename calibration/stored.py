@@ -359,7 +359,7 @@ def dollars(path: Path) -> float | None:
     models = {"": settings.model}
     if settings.jury is not None:
         models = {member.name: member.settings.model for member in list_members(settings)}
-    if all(config.model(model).way in ("lexical", "recorded") for model in models.values()):
+    if all(config.model(model).sends_nothing for model in models.values()):
         return 0.0
     total = 0.0
     for answered, tokens in manifest.get("tokens_by", {}).items():

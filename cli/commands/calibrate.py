@@ -37,7 +37,8 @@ class FitOptions:
         judge: Judge to fit: assigner, support, relevance, answerability, entailment, importance, or
             a YAML file; for lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor.
         method: Fit cuts or scores with threshold, topic, platt, ordinal or isotonic; improve
-            prompts with few-shot, bootstrap, mipro, simba or gepa.
+            prompts with few-shot, bootstrap, mipro, simba or gepa; train a small network with
+            train.
         objective: Agreement to maximise: kappa, linear, quadratic, macro_f1, accuracy or
             one_vs_rest:LABEL; default: linear, or kappa for 2 labels.
         folds: Cross-validate with this many folds of topics; the file is fitted to all labels.
@@ -45,7 +46,7 @@ class FitOptions:
         sample: Use only this many labels, spread evenly over topics.
         option (NAME=VALUE): Change an option of the fit: topic_labels, weigh_words, seed,
             resamples (bootstrap samples), level (of intervals, such as 0.95), or one of the prompt
-            method; may be repeated.
+            method; of train: epochs, share, also. May be repeated.
     """
 
     _: KW_ONLY
@@ -108,7 +109,8 @@ def calibrate(
         labels: Human labels: a table, nugget or support assignments, qrels, or lists.
 
     Output:
-        out: Judge file to write; use it as judges.NAME.state.
+        out: Judge file to write; use it as judges.NAME.state. For train: folder to write; use
+            it as --model trained/OUT.
 
     Models:
         prompt_model: Model that writes instructions, a name under models:.
@@ -128,7 +130,12 @@ def calibrate(
         write_note(f"judge: {error}. No judge file is written; raise the limit.\n")
         raise typer.Exit(INCOMPLETE) from None
     _print_fit(fit, options.method, output)
-    if out is not None:
+    if out is not None and fit.save is not None:
+        write_note(
+            f"Trained judge: {out}. Use it with --model trained/{out}. Before you share it, see "
+            "whether the licences of its labels and texts allow that.\n"
+        )
+    elif out is not None:
         write_note(f"Judge file: {out}\n")
     list_problems(fitting.problems)
     if fit.report["n_unjudged"] or fit.report.get("n_unmatched"):

@@ -225,7 +225,6 @@ def _stop(
 
 # RFC 6761: names that end in .invalid have no address, so a forgotten --offline sends nothing.
 NOWHERE = "http://endpoint.invalid/v1"
-_WITHOUT_ENDPOINT = ("lexical", "recorded")
 
 
 class EarlierRun(NamedTuple):
@@ -253,7 +252,7 @@ class ReplayJudgeSet(JudgeSet):
         self._stored, self._earlier, self._whole = stored, earlier, budget
 
     def _open_backend(self, alias: str, model: ModelConfig) -> Backend:
-        if model.way in _WITHOUT_ENDPOINT:
+        if model.sends_nothing:
             return super()._open_backend(alias, model)
         if self._earlier is None or self._earlier.replies is None:
             return Gateway(model, None, cache=self._stored[alias], budget=self._whole)
@@ -265,7 +264,7 @@ class ReplayJudgeSet(JudgeSet):
 
 def without_address(alias: str, model: ModelConfig) -> ModelConfig:
     """An entry of `models:` whose endpoint is an alias: no URL, no name of a key's variable."""
-    if model.way in _WITHOUT_ENDPOINT:
+    if model.sends_nothing:
         return model
     address = None if model.way == "vllm" else NOWHERE
     after = {"endpoint": alias, "api_base": address, "api_key_env": None}
@@ -274,7 +273,7 @@ def without_address(alias: str, model: ModelConfig) -> ModelConfig:
 
 def with_endpoints(config: Config) -> list[str]:
     """The aliases of the entries with an endpoint."""
-    return [a for a, model in config.models.items() if model.way not in _WITHOUT_ENDPOINT]
+    return [a for a, model in config.models.items() if not model.sends_nothing]
 
 
 @dataclass(frozen=True)

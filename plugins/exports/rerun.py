@@ -122,8 +122,8 @@ def judges_changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 
 def find_replies(folder: Path, config: Config, manifest: Mapping[str, Any]) -> bool | Path:
     """The reply cache with the replies of a run. Raises: InputError if there is none."""
-    ways = {model.way for judge in manifest["judges"] for _, model in config.get_models(judge)}
-    if config.run.cache is not False or ways <= {"lexical", "recorded"}:
+    models = [model for judge in manifest["judges"] for _, model in config.get_models(judge)]
+    if config.run.cache is not False or all(model.sends_nothing for model in models):
         return config.run.cache
     replies = folder / "journal" / FOLDER
     stages = {trace.stage for trace in read_folder_traces(folder)} if replies.is_dir() else set()

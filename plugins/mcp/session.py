@@ -194,7 +194,6 @@ def _less(expected: Amount, made: Part) -> dict[str, float]:
 
 
 T = TypeVar("T")
-_HERE = ("lexical", "recorded")  # backends that cost nothing
 
 
 class Session:
@@ -213,10 +212,10 @@ class Session:
         self.config = config.model_copy(update={"models": models})
         self.folder = Folder(root)
         self.budget = SessionBudget(make_budget(config))
-        self._free = {show_alias(a, m) for a, m in models.items() if m.way in _HERE}
+        self._free = {show_alias(a, m) for a, m in models.items() if m.sends_nothing}
         if config.run.executor != "local":
             raise InputError(f"run.executor: {config.run.executor}: wanted local, for a server")
-        paid = [alias for alias, model in models.items() if model.way not in _HERE]
+        paid = [alias for alias, model in models.items() if not model.sends_nothing]
         if paid and not self.budget.whole.is_limited:
             what = "--max-cost, or --set run.max_calls=N or run.max_tokens=N"
             raise InputError(

@@ -48,8 +48,8 @@ class DryRunJudgeSet(JudgeSet):
         self.settings: dict[tuple[JudgeName, str], JudgeConfig] = {}  # name of the asked judge
 
     def _open_backend(self, alias: str, model: ModelConfig) -> Backend:
-        if model.way == "recorded":
-            open_backend(model)  # raises errors of the recording
+        if model.way in ("recorded", "trained"):
+            open_backend(model)  # raises errors of its files
         return LexicalBackend(model)
 
     def _build_judge(self, name: JudgeName) -> Judge:
@@ -187,7 +187,7 @@ class _Measuring(LexicalBackend):
         else:
             with collect_replies():  # its size is unknown there
                 reply = await super().ask(prompt, inputs, replicate)
-        if self.config.way not in ("lexical", "recorded"):
+        if not self.config.sends_nothing:
             reply = self._at_most(inputs, reply)
         if self.config.way == "decision":
             from ...backends.decisions import make_request

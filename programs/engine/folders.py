@@ -283,7 +283,7 @@ def _settings(config: Config, judges: Iterable[str]) -> Iterator[tuple[str, Any]
         yield from _leaves(f"judges.{judge}", config.judge(judge), ("model",))
         for index, (_, model) in enumerate(config.get_models(judge)):
             more = f".{index + 1}" if index else ""
-            yield f"judges.{judge}.model{more}.recording", model.recording
+            yield f"judges.{judge}.model{more}.recording", model.file
             for name, value in model.identity().items():
                 if name not in _ANYWHERE:
                     yield f"judges.{judge}.model{more}.{name}", value

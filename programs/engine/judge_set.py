@@ -39,7 +39,7 @@ def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> Rep
     """
     named = None if judges is None else (m for j in judges for _, m in config.get_models(j))
     models = config.models.values() if named is None else named
-    if {model.way for model in models} <= {"lexical", "recorded"}:
+    if all(model.sends_nothing for model in models):
         return None
     if config.run.cache is False:
         if config.run.executor == "batch":
@@ -242,7 +242,7 @@ class JudgeSet:
             "model": {
                 **model.identity(),
                 **_get_sampling(judge),
-                "recording": _hash(model.recording),
+                "recording": _hash(model.file),
             },
             **self._about.get(id(judge), {}),
             **_describe_explaining(judge),

@@ -135,7 +135,7 @@ def input_files(config: Config) -> list[Path]:
     start = config.nuggets.start
     named += (config.generate.instructions, config.evidence.labels)
     named += (start if isinstance(start, Path) else None,)
-    recordings = (model.recording for model in config.models.values())
+    recordings = (model.file for model in config.models.values())
     sections = [one for judge in config.judges.values() for one in (judge, *answering(judge))]
     of_judges = [path for judge in sections for path in _list_files(judge)]
     files = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]

@@ -324,7 +324,7 @@ class Forecast:
         if not self.agents:
             return []
         models = config.models.items()
-        free = {show_alias(a, m) for a, m in models if m.way in ("lexical", "recorded")}
+        free = {show_alias(a, m) for a, m in models if m.sends_nothing}
         paid = [row for row in self.judges if row.model not in free | {"lexical"}]
         if not paid:
             return []

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_fixtures import environment, judge
+
+__all__ = ["environment", "judge", "masked_lm", "minilm"]
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
 

@@ -1,0 +1,1 @@
+"""Judges trained on labels: `judge calibrate --method train`, and `model: trained/DIR`."""
