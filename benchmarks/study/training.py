@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from nuggetjudge.calibration.examples import Example, Examples
 from nuggetjudge.calibration.fitting import ItemTarget, fit_target
 from nuggetjudge.calibration.report import compare_agreement
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import ItemJudge, NuggetAssigner, SupportJudge
+from nuggetjudge.judges.verdicts import Verdict
 from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.plugins.trained.fit import Made, fit_labels, train_network
 from nuggetjudge.plugins.trained.model import Scorer
@@ -90,7 +92,8 @@ def measure(
     truth_of = {tuple(item.ids.values()): item.label for item in known}
     truth = [truth_of[item.cell] for item in test]
     topics = [item.topic_id for item in test]
-    given = {name: list(found) for name, found in judged(target, made, dev, test, seed).items()}
+    given, ordered = judged(target, made, dev, test, seed)
+    is_best = np.array([label == judge.scale[-1] for label in truth])
     row: dict[str, Any] = {
         "set": chosen.name,
         "labels": labels,
@@ -103,6 +106,7 @@ def measure(
         "epochs": [made.trained.best, made.trained.n_epochs],
         "minutes": round(made.seconds / 60, 1),
         "megabytes": round(sum(f.stat().st_size for f in made.path.iterdir()) / 1e6, 1),
+        "auc": {name: find_auc(scores, is_best) for name, scores in ordered.items()},
         "kappa": {},
     }
     for name, labelled in given.items():
@@ -143,8 +147,8 @@ def ends(figure: Interval) -> list[float | None]:
 
 def judged(
     target: ItemTarget, made: Made, dev: Sequence[Example], test: Sequence[Example], seed: int
-) -> dict[str, list[str]]:
-    """The labels of each way to judge the test items, by its name."""
+) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """The labels of each way to judge the test items, by its name; and the scores of three."""
     judge = target.judge
     fitted = fit_target(
         ItemTarget(judge, target.examples, Settings(shares=SHARES, seed=seed, resamples=0))
@@ -154,17 +158,35 @@ def judged(
         name: [target.measure(each, test).verdicts[item.cell].label for item in test]
         for name, each in ways.items()
     }
-    pairs = [(item.inputs[made.about.statement], item.inputs[made.about.source]) for item in test]
+    scorer = Scorer(made.path, made.about.model_copy(update={"share": 1.0}))
+    parts = []
+    for part in (dev, test):
+        pairs = _pairs(part, made)
+        overlap = [scorer.reader.measure(*pair) for pair in pairs]
+        parts.append((np.array(scorer.score(pairs)), np.array(overlap)))
+    ordered = {"overlap": parts[1][1]}
     for name, share in (("trained, with overlap", 0.5), ("trained, alone", 1.0)):
-        about = made.about.model_copy(update={"share": share})
+        of_dev, of_test = [share * places + (1 - share) * overlap for places, overlap in parts]
+        ordered[name] = of_test
         try:
-            correction = fit_labels(target, dev, made.path, about)
+            correction = fit_labels(target, dev, of_dev)
         except ValueError:  # no better than chance
             found[name] = [judge.scale[0]] * len(test)
             continue
-        about = about.model_copy(update={"correction": correction})
-        found[name] = [verdict.label for verdict in _judge(Scorer(made.path, about), pairs)]
-    return found
+        verdicts = [Verdict(judge.scale[0], score) for score in of_test]
+        found[name] = [correction.verdict(one, judge.scale, None).label for one in verdicts]
+    return found, ordered
+
+
+def find_auc(scores: Any, is_best: Any) -> float:
+    """The share of pairs of an item with the best label and another one that scores order."""
+    (best, other), n = (scores[is_best], scores[~is_best]), is_best.sum()
+    ranks = rankdata(np.concatenate([best, other]))
+    return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * len(other)))
+
+
+def _pairs(items: Sequence[Example], made: Made) -> list[tuple[str, str]]:
+    return [(item.inputs[made.about.statement], item.inputs[made.about.source]) for item in items]
 
 
 def _judge(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> Iterator[Any]:
@@ -174,8 +196,7 @@ def _judge(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> Iterator[Any]:
 
 def speed_and_size(made: Made, test: Sequence[Example]) -> dict[str, Any]:
     """Pairs a second on one core, and how often 8 bits give the label of 32."""
-    some = list(test)[:: max(1, len(test) // 300)]
-    pairs = [(item.inputs[made.about.statement], item.inputs[made.about.source]) for item in some]
+    pairs = _pairs(list(test)[:: max(1, len(test) // 300)], made)
     whole = made.path / "whole.onnx"
     small = Scorer(made.path, made.about)
     example = [small.reader.read(*pair) for pair in pairs[:2]]
@@ -214,18 +235,23 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
             about = f"| {row['set']} | {row['labels']} | {also} | {row['seed']} | {name} "
             yield f"{about}| {_write(one['value'])} | {' | '.join(gaps)} |"
     yield ""
-    columns = ("n_train", "n_test", "minutes", "megabytes", "pairs_a_second", "same_labels")
+    columns = ("n_train", "n_test", "auc", "minutes", "megabytes", "pairs_a_second", "same_labels")
     yield f"| data | labels of | seed | {' | '.join(columns)} |"
     yield f"|---|---|{'---:|' * (len(columns) + 1)}"
     for row in rows:
-        values = " | ".join(str(row[name]) for name in columns)
+        of_scores = " / ".join(_short(value) for value in row["auc"].values())
+        values = " | ".join(str({**row, "auc": of_scores}[name]) for name in columns)
         yield f"| {row['set']} | {row['labels']} | {row['seed']} | {values} |"
+
+
+def _short(x: float | None, sign: str = "") -> str:
+    return f"{x:{sign}.3f}".replace("0.", ".", 1)
 
 
 def _write(figure: Sequence[float | None] | None, sign: str = "") -> str:
     if figure is None or None in figure:
         return "-"
-    value, low, high = (f"{x:{sign}.3f}".replace("0.", ".") for x in figure)
+    value, low, high = (_short(x, sign) for x in figure)
     return f"{value} [{low}, {high}]"
 
 

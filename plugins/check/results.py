@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -108,12 +109,14 @@ def _identity(folder: Path, kind: str) -> Identity:
 
 
 def _find_fitted_on(folder: Path, identity: Identity) -> frozenset[str]:
-    """The topics that the judge was fitted on. Raises: InputError if its file is missing."""
-    if identity.fields.get("state") is None:
-        return frozenset()
+    """The topics that the judge was fitted or trained on. Raises: InputError for a missing file."""
     inputs = find_inputs(folder)
-    state = inputs.config.judges[identity.name].state
-    if state is None:
-        return frozenset()
-    inputs.check(f"cannot tell which topics {identity.name} was fitted on", [state])
-    return frozenset(read_judge_file(state).fitted_on)
+    state = inputs.config.judge(identity.name).state
+    models = [model for _, model in inputs.config.get_models(identity.name)]
+    trained = [m.file for m in models if m.way == "trained" and m.file is not None]
+    files = trained if state is None else [*trained, state]
+    inputs.check(f"cannot tell which topics {identity.name} was fitted on", files)
+    found = set() if state is None else {*read_judge_file(state).fitted_on}
+    for file in trained:
+        found |= {*json.loads(file.read_text("utf-8"))["fitted_on"]}
+    return frozenset(found)

@@ -8,9 +8,11 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...backends.config import TRAINED, ModelConfig
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 MIN_ITEMS = 100  # to train on, and MIN_DEV to choose by
 MIN_DEV = 20
+FEW = 3  # items with the same label and statement that need no other label beside them
 ALIKE = ("assigner", "support", "entailment", "groundedness")  # is a statement in a text?
 ENOUGH, MOST_EPOCHS = 8_000, 10  # items read in all, of few labels; passes over the labels
 OPTIONS: Mapping[str, tuple[type, float, float, Any]] = {  # kind, least, most, default
@@ -138,7 +141,8 @@ def train_network(target: ItemTarget, split: Split) -> Made:
         for pair in read_more(Path(path), judge, len(scale))
         if pair.topic_id not in {*split.dev, *split.test}
     ]
-    begun, known, chosen = time.monotonic(), label([*own[0], *more]), label(own[1])
+    begun, known = time.monotonic(), label(balance([*own[0], *more], settings.seed))
+    chosen = label(own[1])
     folder = tempfile.TemporaryDirectory(prefix="judge-train-")
     inside = Path(folder.name)
     with _quiet():
@@ -161,27 +165,29 @@ def train_network(target: ItemTarget, split: Split) -> Made:
         files={name: hash_file(inside / name) for name in (NETWORK, TOKENIZER)},
         fitted_on=(),
     )
-    about = about.model_copy(update={"correction": fit_labels(target, dev, inside, about)})
+    scores = Scorer(inside, about).score([_texts(item, about) for item in dev])
+    about = about.model_copy(update={"correction": fit_labels(target, dev, scores)})
     (inside / ABOUT).write_text(about.text(), encoding="utf-8")
     return Made(folder, about, trained, time.monotonic() - begun)
 
 
-def fit_labels(
-    target: ItemTarget, dev: Sequence[Example], folder: Path, about: TrainedFile
-) -> Correction:
-    """Fit the map from scores to labels on topics that did not train the network."""
+def fit_labels(target: ItemTarget, dev: Sequence[Example], scores: Sequence[float]) -> Correction:
+    """Fit the map from scores to labels on items of topics that did not train the network."""
     judge, scale = target.judge, target.examples.scale
     objective = choose_objective(target.settings, scale, judge)
-    pairs = [(item.inputs[about.statement], item.inputs[about.source]) for item in dev]
     return fit(
         "ordinal",
-        [Verdict(judge.scale[0], score) for score in Scorer(folder, about).score(pairs)],
+        [Verdict(judge.scale[0], score) for score in scores],
         [item.label for item in dev],
         [item.topic_id for item in dev],
         judge_scale=judge.scale,
         scale=scale,
         objective=encode_objective(objective, scale),
     )
+
+
+def _texts(item: Example, about: TrainedFile) -> tuple[str, str]:
+    return item.inputs[about.statement], item.inputs[about.source]
 
 
 @contextmanager
@@ -227,6 +233,25 @@ def make_pairs(
             reached[:-1] = [None] * (k - 2)
         texts = item.inputs[statement], item.inputs[source]
         yield Pair(item.topic_id, texts, tuple(reached))
+
+
+def balance(pairs: Sequence[Pair], seed: int) -> list[Pair]:
+    """Keep of each statement no more items of one label than of its second most frequent one.
+
+    Otherwise a network learns how often a statement holds instead of reading the texts. `FEW` items
+    of a label always stay. Which others do is drawn by the seed.
+    """
+    groups: dict[str, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for i, pair in enumerate(pairs):
+        groups[pair.texts[0]][pair.reached].append(i)
+    kept: list[int] = []
+    draw = Random(seed)
+    for by_label in groups.values():
+        sizes = sorted(map(len, by_label.values()), reverse=True)
+        most = max(FEW, sizes[1] if len(sizes) > 1 else 0)
+        for of_label in by_label.values():
+            kept += draw.sample(of_label, min(most, len(of_label)))
+    return [pairs[i] for i in sorted(kept)]
 
 
 def read_more(path: Path, judge: ItemJudge, k: int) -> list[Pair]:
