@@ -120,6 +120,16 @@ def test_a_fit_to_it_is_not_tested_on_topics_that_trained_it(trained, labels):
         nj.calibrate(labels, "support", "threshold", model=f"trained/{folder}", seed=5)
 
 
+def test_it_is_checked_on_topics_that_did_not_train_it(trained, labels, judge, tmp_path):
+    folder, made = trained
+    items = write_rows(tmp_path / "items.jsonl", list(make_rows()))
+    assert judge("run", "items", "--items", items, "--judge", "support",
+                 "--model", f"trained/{folder}", "--out", "results").code == 0  # fmt: skip
+    ran = judge("check", labels, "--results", "results")
+    n = 400 - 40 * made.report["n_test_topics"]
+    assert f"Left out: {n} items of topics that the judge was fitted on." in ran.out + ran.err
+
+
 def test_a_changed_or_lacking_file_is_an_error(trained, tmp_path):
     folder = shutil.copytree(trained[0], tmp_path / "own")
     with (folder / "network.onnx").open("ab") as network:

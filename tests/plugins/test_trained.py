@@ -1,6 +1,7 @@
 """What a trained judge reads of an item, and the errors of training, without its libraries."""
 
 import json
+from collections import Counter
 
 import pytest
 from graded_labels import support_rows
@@ -11,7 +12,7 @@ from nuggetjudge.backends.budget import FREE, get_price
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.examples import Example
 from nuggetjudge.judges import NuggetAssigner, NuggetImportance, SupportJudge
-from nuggetjudge.plugins.trained.fit import find_inputs, make_pairs, read_more
+from nuggetjudge.plugins.trained.fit import FEW, Pair, balance, find_inputs, make_pairs, read_more
 from nuggetjudge.plugins.trained.reading import SHARED, WINDOW, Reader, pad
 from nuggetjudge.records.reading.problems import InputError
 
@@ -78,6 +79,27 @@ def test_labels_of_another_scale_say_what_they_can():
     assert reached(three, ("none", "full"), 3) == [(None, 0), (1, 1)]  # none may be partial there
     assert reached(("no", "yes"), ("no", "yes"), 3) == [(None, 0), (1, 1)]
     assert reached(three, three, 2) == [(0,), (0,), (1,)]
+
+
+def test_how_often_a_statement_holds_cannot_be_learned():
+    """A nugget that most answers support would be called supported whatever an answer says."""
+
+    def pairs(statement, *numbers):
+        labels = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))
+        return [
+            Pair("t", (statement, f"{label} {i}"), label)
+            for label, n in zip(labels, numbers, strict=True)
+            for i in range(n)
+        ]
+
+    given = [*pairs("common", 5, 12, 30), *pairs("always", 0, 0, 9), *pairs("once", 1, 0, 0)]
+    kept = balance(given, seed=1)
+    count = Counter((pair.texts[0], pair.reached) for pair in kept)
+    assert [count["common", label] for label in ((0, 0), (1, 0), (1, 1))] == [5, 12, 12]
+    assert count["always", (1, 1)] == FEW
+    assert count["once", (0, 0)] == 1
+    assert set(kept) <= set(given)
+    assert kept == balance(given, seed=1) != balance(given, seed=2)
 
 
 def test_labels_of_a_judge_that_asks_the_like_are_read_too(labels):
