@@ -169,7 +169,7 @@ def judged(
         of_dev, of_test = [share * places + (1 - share) * overlap for places, overlap in parts]
         ordered[name] = of_test
         try:
-            correction = fit_labels(target, dev, of_dev)
+            correction = fit_labels(target, dev, of_dev.tolist())
         except ValueError:  # no better than chance
             found[name] = [judge.scale[0]] * len(test)
             continue

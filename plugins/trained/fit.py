@@ -134,11 +134,16 @@ def train_network(target: ItemTarget, split: Split) -> Made:
     def label(items: Sequence[Pair]) -> list[Labelled]:
         return [Labelled(reader.read(*pair.texts), pair.reached) for pair in items]
 
+    def read_others(path: str) -> list[Pair]:
+        found = read_more(Path(path), judge, len(scale))
+        return hide_middle(found) if has_middle else found
+
     own = [list(make_pairs(items, scale, statement, source, len(scale))) for items in (train, dev)]
+    has_middle = any(len(set(pair.reached)) > 1 for pair in own[0])
     more = [
         pair
         for path in options["also"]
-        for pair in read_more(Path(path), judge, len(scale))
+        for pair in read_others(path)
         if pair.topic_id not in {*split.dev, *split.test}
     ]
     begun, known = time.monotonic(), label(balance([*own[0], *more], settings.seed))
@@ -221,18 +226,25 @@ def make_pairs(
 ) -> Iterator[Pair]:
     """Yield labelled items as pairs; k: the number of labels of the judge that is trained.
 
-    Another scale is stretched over that of the judge. If all labels are the highest or the lowest
-    of a longer scale, the lowest only says that an item is not the highest.
+    Another scale is stretched over that of the judge.
     """
     top = len(scale) - 1
-    is_binary = {item.label for item in items} == {scale[0], scale[-1]} and k > 2
     for item in items:
         level = scale.index(item.label)
-        reached: list[float | None] = [float(level * (k - 1) >= j * top) for j in range(1, k)]
-        if is_binary and not level:
-            reached[:-1] = [None] * (k - 2)
-        texts = item.inputs[statement], item.inputs[source]
-        yield Pair(item.topic_id, texts, tuple(reached))
+        reached = tuple(float(level * (k - 1) >= j * top) for j in range(1, k))
+        yield Pair(item.topic_id, (item.inputs[statement], item.inputs[source]), reached)
+
+
+def hide_middle(pairs: Sequence[Pair]) -> list[Pair]:
+    """If all pairs are the highest or the lowest, let them only say whether they are the highest.
+
+    To say that the highest ones are also more than the lowest would teach that every item is: no
+    item would say the opposite.
+    """
+    if not all(len(set(pair.reached)) == 1 for pair in pairs):
+        return list(pairs)
+    return [pair._replace(reached=(*(None,) * (len(pair.reached) - 1), pair.reached[-1]))
+            for pair in pairs]  # fmt: skip
 
 
 def balance(pairs: Sequence[Pair], seed: int) -> list[Pair]:

@@ -12,7 +12,15 @@ from nuggetjudge.backends.budget import FREE, get_price
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.examples import Example
 from nuggetjudge.judges import NuggetAssigner, NuggetImportance, SupportJudge
-from nuggetjudge.plugins.trained.fit import FEW, Pair, balance, find_inputs, make_pairs, read_more
+from nuggetjudge.plugins.trained.fit import (
+    FEW,
+    Pair,
+    balance,
+    find_inputs,
+    hide_middle,
+    make_pairs,
+    read_more,
+)
 from nuggetjudge.plugins.trained.reading import SHARED, WINDOW, Reader, pad
 from nuggetjudge.records.reading.problems import InputError
 
@@ -76,9 +84,16 @@ def test_labels_of_another_scale_say_what_they_can():
 
     three = ("none", "partial", "full")
     assert reached(three, three, 3) == [(0, 0), (1, 0), (1, 1)]
-    assert reached(three, ("none", "full"), 3) == [(None, 0), (1, 1)]  # none may be partial there
-    assert reached(("no", "yes"), ("no", "yes"), 3) == [(None, 0), (1, 1)]
+    assert reached(("no", "yes"), ("no", "yes"), 3) == [(0, 0), (1, 1)]
     assert reached(three, three, 2) == [(0,), (0,), (1,)]
+
+
+def test_labels_without_a_middle_do_not_say_where_it_is():
+    """Among them every item that is known to be more than none is full."""
+    ends = [Pair("t", ("s", "p"), (0.0, 0.0)), Pair("t", ("s", "q"), (1.0, 1.0))]
+    assert [pair.reached for pair in hide_middle(ends)] == [(None, 0), (None, 1)]
+    middle = Pair("t", ("s", "r"), (1.0, 0.0))
+    assert hide_middle([*ends, middle]) == [*ends, middle]
 
 
 def test_how_often_a_statement_holds_cannot_be_learned():
