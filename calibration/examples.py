@@ -106,7 +106,7 @@ def read_labels_and_texts(
     lost = [cell for cell in labels.cells if not wanted <= texts.get(cell, {}).keys()]
     if lost and (len(lost) == len(labels.cells) or (is_rows and not has_data)):
         lacking = " and ".join(n for n in judge.inputs if n not in texts.get(lost[0], {}))
-        what = f"cell {' '.join(lost[0])} has no text of its {lacking}"
+        what = f"item {' '.join(lost[0])} has no text of its {lacking}"
         files = " or ".join(f"data.{name}" for name in ("nuggets", *others))
         how = f"give --topics, --runs, --passages, {files}, or use --field"
         raise InputError(f"{path}:{labels.lines.get(lost[0], 1)}: {what}; {how}")
@@ -148,7 +148,7 @@ def _read_rows(
         for name in first_inputs.keys() & item.inputs.keys():
             if first_inputs[name] != item.inputs[name]:
                 first = labels.lines.get(item.cell)
-                what = f"cell {' '.join(item.cell)} has a different {name} in line {first}"
+                what = f"item {' '.join(item.cell)} has a different {name} in line {first}"
                 problems.error(path, item.line, "text_differs", f"{what}, wanted one text")
     problems.raise_errors()
     return labels, texts
@@ -228,7 +228,7 @@ def _complete(
         of_cell = sources.of(own)
         for name in own if must_know else ():
             if name in sources.ids and of_cell[name] is None:
-                what = f"{name} {own[name]!r} of cell {' '.join(cell)} is not in the data"
+                what = f"{name} {own[name]!r} of item {' '.join(cell)} is not in the data"
                 problems.error(path, labels.lines.get(cell, 1), "unknown_id", what)
                 break
         passage = sources.passages.get(own.get("passage_id", ""))
@@ -426,7 +426,7 @@ def _join_texts(
             what = f"label {label!r} of cell {' '.join(cell)} is not on the scale, wanted {wanted}"
             problems.error(path, line, "label", what)
         elif lacking := [name for name, text in inputs.items() if not text.strip()]:
-            what = f"cell {' '.join(cell)} has a label, but no text of its {lacking[0]}"
+            what = f"item {' '.join(cell)} has a label, but no text of its {lacking[0]}"
             problems.skip(path, line, "no_text", what)
         else:
             remark = labels.rationales.get(cell, "")

@@ -506,10 +506,10 @@ class Cells:
             if method == ADJUDICATED:
                 self.adjudicated.add(cell)
         elif self.labels[cell] == label:
-            what = f"cell {' '.join(cell)} occurs twice with label {show(label)}"
+            what = f"item {' '.join(cell)} occurs twice with label {show(label)}"
             self.problems.keep(path, number, "duplicate_cell", f"{what}; counted once")
         else:
-            what = f"cell {' '.join(cell)} has {show(label)} here and {show(self.labels[cell])}"
+            what = f"item {' '.join(cell)} has {show(label)} here and {show(self.labels[cell])}"
             self.problems.error(path, number, "duplicate_cell", f"{what} before, wanted one label")
 
     def of(self, kind: str) -> LabelFile:

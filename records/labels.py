@@ -160,7 +160,7 @@ def labels_of_rows(
             }
             cells.add(path, line.number, cell, label, **sure)
         elif annotator in annotations.setdefault(cell, {}):
-            what = f"annotator {annotator!r} labels cell {' '.join(cell)} twice, wanted once"
+            what = f"annotator {annotator!r} labels item {' '.join(cell)} twice, wanted once"
             line.error("duplicate_annotation", f"{what}{_APART}")
         elif label is not None:
             annotations[cell][annotator] = label
@@ -312,7 +312,7 @@ def _file(
         cells.probabilities = {}
     for cell, by_name in annotations.items():
         if cell in cells.labels:
-            what = f"cell {' '.join(cell)} has labels with and without an annotator"
+            what = f"item {' '.join(cell)} has labels with and without an annotator"
             problems.error(path, 1, "duplicate_cell", f"{what}, wanted one kind")
         cells.labels[cell] = _majority(path, cells.lines.get(cell, 1), cell, by_name, problems)
     return replace(cells.file(kind, ordered, key), annotations=annotations)
@@ -326,7 +326,7 @@ def _majority(
     ((label, n_for),) = Counter(by_name.values()).most_common(1)
     if 2 * n_for > len(by_name):
         return label
-    what = f"cell {' '.join(cell)} has no majority among its {len(by_name)} annotators"
+    what = f"item {' '.join(cell)} has no majority among its {len(by_name)} annotators"
     problems.keep(path, number, "no_majority", what)
     return None
 

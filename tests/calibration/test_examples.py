@@ -120,7 +120,7 @@ def test_items_without_a_text_are_left_out_and_listed(read):
     examples = read(but(7, passage="  "), problems=problems)
     assert (len(examples.items), examples.n_without_text) == (71, 1)
     assert problems.counts() == {"no_text": 1}
-    assert ":8: cell t00 r 7 p7 has a label, but no text of its passage" in str(
+    assert ":8: item t00 r 7 p7 has a label, but no text of its passage" in str(
         next(iter(problems))
     )
 
@@ -188,7 +188,7 @@ def test_an_id_that_the_data_do_not_know_is_an_error_with_its_line(read, collect
     rows = but(40, IDS, **{name: value})
     wrong = name if name != "topic_id" else "topic_id"
     with pytest.raises(
-        InputError, match=rf"labels.jsonl:41: {wrong} '{value}' of cell .* not in the"
+        InputError, match=rf"labels.jsonl:41: {wrong} '{value}' of item .* not in the"
     ):
         read(rows, data=collection)
 
@@ -214,11 +214,11 @@ BAD_ROWS = {
     "a label off the scale": (but(4, label="maybe"), ":5: field 'label' is 'maybe', wanted one"),
     "a cell with two labels": (
         [*ROWS, {**ROWS[5], "label": "partial" if ROWS[5]["label"] != "partial" else "none"}],
-        ":73: cell t00 r 5 p5 has",
+        ":73: item t00 r 5 p5 has",
     ),
     "an annotator twice": (
         [{**row, "annotator": "ann"} for row in [*ROWS, ROWS[5]]],
-        ":73: annotator 'ann' labels cell t00 r 5 p5 twice, wanted once",
+        ":73: annotator 'ann' labels item t00 r 5 p5 twice, wanted once",
     ),
     "an annotator off the scale": (
         [{**row, "annotator": name} for row in ROWS for name in "abc"]
@@ -227,10 +227,10 @@ BAD_ROWS = {
     ),
     "two texts for one item": (
         [*ROWS, {**ROWS[5], "passage": "something else"}],
-        ":73: cell t00 r 5 p5 has a different passage in line 6",
+        ":73: item t00 r 5 p5 has a different passage in line 6",
     ),
-    "no texts": (without(TEXTS), ":1: cell t00 r 0 p0 has no text of its sentence and pass"),
-    "one without a text": (but(6, without([], ROWS), passage=None), ":7: cell t00 r 6 p6 has no"),
+    "no texts": (without(TEXTS), ":1: item t00 r 0 p0 has no text of its sentence and pass"),
+    "one without a text": (but(6, without([], ROWS), passage=None), ":7: item t00 r 6 p6 has no"),
     "no topic": (without(["topic_id"]), ": the labels name no topic_id"),
     "one without a topic": (but(8, topic_id=None), ":9: field 'topic_id' or 'qid' or 'query"),
     "one without a label": (

@@ -114,7 +114,7 @@ def test_a_passage_cited_twice_by_a_sentence_is_one_cell_unless_the_labels_diffe
     labels = read_labels(write(row("1", 2, 2), row("2", 2, 0)), problems)
     assert len(labels.cells) == 2
     assert kinds() == [(1, "duplicate_cell", "kept"), (2, "duplicate_cell", "error")]
-    assert "cell 2 r 0 s1 has 'none' here and 'full' before" in str(problems.rows[1])
+    assert "item 2 r 0 s1 has 'none' here and 'full' before" in str(problems.rows[1])
 
 
 def test_annotators_are_kept_and_their_majority_is_the_label(write, problems, kinds):

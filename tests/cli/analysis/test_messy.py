@@ -185,7 +185,7 @@ ERRORS = {  # the files, the command, and what it says
     "two items of one name": (
         {"t.csv": "topic;Rater A;Rater B\n" + "1;yes;no\n1;no;no\n2;yes;yes\n"},
         "agree t.csv",
-        "t.csv:3: annotator 'A' labels cell 1 twice, wanted once; for two different items, "
+        "t.csv:3: annotator 'A' labels item 1 twice, wanted once; for two different items, "
         "name their ids: --field item_id=COLUMN",
     ),
     "labels of another scale": (
@@ -196,7 +196,7 @@ ERRORS = {  # the files, the command, and what it says
     "texts that are nowhere": (
         {"t.csv": WITHOUT_TEXTS},
         "agree t.csv --judge support --model lexical",
-        "t.csv:2: cell t0 r 0 d has no text of its sentence and passage; give --topics, --runs, "
+        "t.csv:2: item t0 r 0 d has no text of its sentence and passage; give --topics, --runs, "
         "--passages",
     ),
     "a model and no judge": (
