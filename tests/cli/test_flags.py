@@ -464,7 +464,7 @@ def test_a_search_that_was_called_hunt_is_read_and_named(tmp_path):
         ),
         (
             ("run", "demo/judge.yaml", "--set", "models.default.engine=litelm"),
-            "or 'recorded', got 'litelm'; did you mean litellm?",
+            "or 'trained', got 'litelm'; did you mean litellm?",
         ),
     ],
 )
