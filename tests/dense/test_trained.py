@@ -154,10 +154,8 @@ def test_several_calls_at_once_give_the_same_as_one_by_one(trained):
     assert asyncio.run(ask_all()) == alone
 
 
-def test_a_judge_that_is_no_better_than_chance_is_not_written(labels, judge, tmp_path):
-    ran = judge("calibrate", labels, "--judge", "support", "--model", "lexical", "--method",
-                "train", "--option", "share=0", "--option", "epochs=1", "--sample", "200",
-                "--option", "resamples=0", "--out", "own")  # fmt: skip
-    assert ran.code == 2
-    assert "no better than chance" in ran.err  # share 0 is word overlap, which sees nothing here
-    assert [*tmp_path.iterdir()] == [tmp_path / "home"]
+def test_a_judge_whose_scores_say_nothing_is_not_written(labels, tmp_path):
+    how = {"resamples": 0, "options": {"share": 0, "epochs": 1}}  # word overlap sees nothing here
+    with pytest.raises(InputError, match="they distinguish no items"):
+        nj.calibrate(labels, "support", "train", model="lexical", out=tmp_path / "own", **how)
+    assert not [*tmp_path.iterdir()]
