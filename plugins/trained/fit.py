@@ -8,11 +8,9 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...backends.config import TRAINED, ModelConfig
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 MIN_ITEMS = 100  # to train on, and MIN_DEV to choose by
 MIN_DEV = 20
-FEW = 3  # items with the same label and statement that need no other label beside them
 ALIKE = ("assigner", "support", "entailment", "groundedness")  # is a statement in a text?
 ENOUGH, MOST_EPOCHS = 8_000, 10  # items read in all, of few labels; passes over the labels
 OPTIONS: Mapping[str, tuple[type, float, float, Any]] = {  # kind, least, most, default
@@ -146,7 +143,7 @@ def train_network(target: ItemTarget, split: Split) -> Made:
         for pair in read_others(path)
         if pair.topic_id not in {*split.dev, *split.test}
     ]
-    begun, known = time.monotonic(), label(balance([*own[0], *more], settings.seed))
+    begun, known = time.monotonic(), label([*own[0], *more])
     chosen = label(own[1])
     folder = tempfile.TemporaryDirectory(prefix="judge-train-")
     inside = Path(folder.name)
@@ -245,25 +242,6 @@ def hide_middle(pairs: Sequence[Pair]) -> list[Pair]:
         return list(pairs)
     return [pair._replace(reached=(*(None,) * (len(pair.reached) - 1), pair.reached[-1]))
             for pair in pairs]  # fmt: skip
-
-
-def balance(pairs: Sequence[Pair], seed: int) -> list[Pair]:
-    """Keep of each statement no more items of one label than of its second most frequent one.
-
-    Otherwise a network learns how often a statement holds instead of reading the texts. `FEW` items
-    of a label always stay. Which others do is drawn by the seed.
-    """
-    groups: dict[str, dict[Any, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for i, pair in enumerate(pairs):
-        groups[pair.texts[0]][pair.reached].append(i)
-    kept: list[int] = []
-    draw = Random(seed)
-    for by_label in groups.values():
-        sizes = sorted(map(len, by_label.values()), reverse=True)
-        most = max(FEW, sizes[1] if len(sizes) > 1 else 0)
-        for of_label in by_label.values():
-            kept += draw.sample(of_label, min(most, len(of_label)))
-    return [pairs[i] for i in sorted(kept)]
 
 
 def read_more(path: Path, judge: ItemJudge, k: int) -> list[Pair]:

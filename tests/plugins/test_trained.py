@@ -1,7 +1,6 @@
 """What a trained judge reads of an item, and the errors of training, without its libraries."""
 
 import json
-from collections import Counter
 
 import pytest
 from graded_labels import support_rows
@@ -94,27 +93,6 @@ def test_labels_without_a_middle_do_not_say_where_it_is():
     assert [pair.reached for pair in hide_middle(ends)] == [(None, 0), (None, 1)]
     middle = Pair("t", ("s", "r"), (1.0, 0.0))
     assert hide_middle([*ends, middle]) == [*ends, middle]
-
-
-def test_how_often_a_statement_holds_cannot_be_learned():
-    """A nugget that most answers support would be called supported whatever an answer says."""
-
-    def pairs(statement, *numbers):
-        labels = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))
-        return [
-            Pair("t", (statement, f"{label} {i}"), label)
-            for label, n in zip(labels, numbers, strict=True)
-            for i in range(n)
-        ]
-
-    given = [*pairs("common", 5, 12, 30), *pairs("always", 0, 0, 9), *pairs("once", 1, 0, 0)]
-    kept = balance(given, seed=1)
-    count = Counter((pair.texts[0], pair.reached) for pair in kept)
-    assert [count["common", label] for label in ((0, 0), (1, 0), (1, 1))] == [5, 12, 12]
-    assert count["always", (1, 1)] == FEW
-    assert count["once", (0, 0)] == 1
-    assert set(kept) <= set(given)
-    assert kept == balance(given, seed=1) != balance(given, seed=2)
 
 
 def test_labels_of_a_judge_that_asks_the_like_are_read_too(labels):

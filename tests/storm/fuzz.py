@@ -23,7 +23,8 @@ from .mutations import mutated
 from .readers import Target, names, targets, write_samples
 from .table import Row
 
-WITHIN_S = 5.0  # of one case, which takes milliseconds
+WITHIN_S = 5.0  # of computing for one case, which takes milliseconds
+AT_MOST_S = 60.0  # with all waiting, beside other work on the machine
 MEMORY_BYTES = 2**30  # that a case may take beyond what the process had
 CHUNK = 500  # cases of one task
 WORKERS = 2
@@ -40,13 +41,19 @@ def bounded() -> Iterator[None]:
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
     most = pages * resource.getpagesize() + MEMORY_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
-    before = signal.signal(signal.SIGALRM, _hung)
+    before = {each: signal.signal(each, _hung) for each in (signal.SIGALRM, signal.SIGPROF)}
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        _set_limits(0, 0)
+        for each, handler in before.items():
+            signal.signal(each, handler)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _set_limits(computing: float, waiting: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, computing)
+    signal.setitimer(signal.ITIMER_REAL, waiting)
 
 
 def _hung(number: int, frame: object) -> None:
@@ -84,7 +91,7 @@ def fuzz(row: Row, folder: Path, chosen: list[Target], cases: Iterable[int], kee
 def _ended(target: Target, path: Path) -> tuple[str, str]:
     """`read`, `refused`, or the list of Row that it belongs to, and what to say there."""
     problems = Problems()
-    signal.setitimer(signal.ITIMER_REAL, WITHIN_S)
+    _set_limits(WITHIN_S, AT_MOST_S)
     try:
         try:
             outcome = target.read(path, problems)
@@ -93,7 +100,7 @@ def _ended(target: Target, path: Path) -> tuple[str, str]:
                     pass
             problems.raise_errors()
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            _set_limits(0, 0)
     except InputError as error:
         if wrong := _wrong_message(str(error), problems, path):
             return "other", wrong

@@ -534,7 +534,7 @@ def test_labels_of_other_things_are_refused(nuggets, tmp_path):
 def test_two_labels_for_one_item_are_refused_with_their_line(nuggets):
     ids, label = nuggets.rows[0]
     other = next(name for name in NUGGETS if name != label)
-    refused(nuggets, [*nuggets.rows, (ids, other)], r"bad\.jsonl:241: cell .* wanted one label")
+    refused(nuggets, [*nuggets.rows, (ids, other)], r"bad\.jsonl:241: item .* wanted one label")
 
 
 def test_unknown_names_are_refused(nuggets):
