@@ -12,9 +12,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.examples import Example
 from nuggetjudge.judges import NuggetAssigner, NuggetImportance, SupportJudge
 from nuggetjudge.plugins.trained.fit import (
-    FEW,
     Pair,
-    balance,
     find_inputs,
     hide_middle,
     make_pairs,
