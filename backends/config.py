@@ -296,7 +296,7 @@ class ModelConfig(BaseModel):
 
     @property
     def sends_nothing(self) -> bool:
-        """Whether it answers without a request or a model in memory, so without cost."""
+        """Whether its answers are free: it sends no request and loads no LLM."""
         return self.way in ("lexical", "recorded", "trained")
 
     @property

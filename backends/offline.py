@@ -86,22 +86,12 @@ def _check_completion(completion: Completion) -> Completion:
 WHERE = Provenance(model="lexical", finish_reason="stop")
 
 
-class LexicalBackend:
-    """Answers with the lexical baseline of a question (`prompt.baseline`), without a model."""
+class OfflineBackend:
+    """What backends have in common that send no request; they add `ask`, see Backend."""
 
     def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
         self.config = config
         self.budget = budget or Budget()
-
-    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-        """See Backend.ask. Raises: JudgeError(abstained) for a question without a baseline."""
-        if prompt.baseline is None:
-            raise JudgeError(
-                Reason.ABSTAINED, f"{prompt.name} has no lexical baseline; name a model"
-            )
-        record_answer(prompt, inputs, replicate, WHERE)
-        scores = prompt.scorer(inputs) if prompt.scorer is not None else {}
-        return Reply(prompt.baseline(inputs), WHERE, scores)
 
     def copy_with(self, **settings: Any) -> Self:
         """See Backend.copy_with. Its answers stay the same."""
@@ -113,7 +103,21 @@ class LexicalBackend:
         """Do nothing: no connection is open."""
 
 
-class RecordedLabels:
+class LexicalBackend(OfflineBackend):
+    """Answers with the lexical baseline of a question (`prompt.baseline`), without a model."""
+
+    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        """See Backend.ask. Raises: JudgeError(abstained) for a question without a baseline."""
+        if prompt.baseline is None:
+            raise JudgeError(
+                Reason.ABSTAINED, f"{prompt.name} has no lexical baseline; name a model"
+            )
+        record_answer(prompt, inputs, replicate, WHERE)
+        scores = prompt.scorer(inputs) if prompt.scorer is not None else {}
+        return Reply(prompt.baseline(inputs), WHERE, scores)
+
+
+class RecordedLabels(OfflineBackend):
     """Answers with the label that a judge gave the same item before, found by its ids.
 
     `config.recording` is any label file. The judge is one of the members in its votes. In a file
@@ -123,8 +127,7 @@ class RecordedLabels:
     """
 
     def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
-        self.config = config
-        self.budget = budget or Budget()
+        super().__init__(config, budget)
         self._where = Provenance(model=config.model, finish_reason="stop")
         self._names, self._labels = _read_recorded_labels(config)
 
@@ -171,15 +174,6 @@ class RecordedLabels:
             what = f"{path} has no label of {self.config.recorded_judge} for {which}"
             raise JudgeError(Reason.ERROR, what)
         return label
-
-    def copy_with(self, **settings: Any) -> Self:
-        """See Backend.copy_with. Its answers stay the same."""
-        changed = copy.copy(self)
-        changed.config = self.config.model_copy(update=settings)
-        return changed
-
-    async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
 
 
 def _read_recorded_labels(config: ModelConfig) -> tuple[tuple[str, ...], dict[Cell, str]]:

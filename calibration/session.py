@@ -285,7 +285,7 @@ def check_out(out: Path | None, method: str) -> None:
         return
     if method not in (*FIT_METHODS, *PROMPT_METHODS):
         if out.exists() and not (out / TRAINED_FILE).is_file():
-            raise InputError(f"{out}: exists and is no trained judge; choose another --out")
+            raise InputError(f"{out}: exists and is not a trained judge; choose another --out")
         return check_writable(out)
     with writing(out):
         if out.exists() and (not out.is_file() or not _is_judge_file(out)):

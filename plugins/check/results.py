@@ -117,6 +117,8 @@ def _find_fitted_on(folder: Path, identity: Identity) -> frozenset[str]:
     files = trained if state is None else [*trained, state]
     inputs.check(f"cannot tell which topics {identity.name} was fitted on", files)
     found = set() if state is None else {*read_judge_file(state).fitted_on}
+    now = {then: path for path, then in inputs.moved.items()}
     for file in trained:
-        found |= {*json.loads(file.read_text("utf-8"))["fitted_on"]}
+        path = Path(now.get(str(file), file))
+        found |= {*json.loads(path.read_text("utf-8"))["fitted_on"]}
     return frozenset(found)

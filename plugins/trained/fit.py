@@ -100,7 +100,8 @@ def train_judge(target: ItemTarget, split: Split) -> Calibration:
     }
 
     def save(out: Path, file: JudgeFile) -> None:
-        done = made.about.model_copy(update={"fitted": file.fitted, "fitted_on": file.fitted_on})
+        seen = tuple(sorted({*made.about.fitted_on, *file.fitted_on}))
+        done = made.about.model_copy(update={"fitted": file.fitted, "fitted_on": seen})
         (made.path / ABOUT).write_text(done.text(), encoding="utf-8")
         _replace(made.path, out)
 
@@ -113,7 +114,7 @@ def train_network(target: ItemTarget, split: Split) -> Made:
     """Train on train, and choose epoch and cut-offs on dev; for arguments see `train_judge`."""
     judge, settings, scale = target.judge, target.settings, target.examples.scale
     options = _read_options(settings.options)
-    statement, source = find_inputs(judge)
+    statement, source = find_statement_and_source(judge)
     train, dev, _ = target.parts(split)
     for items, what, least in ((train, "train on", MIN_ITEMS), (dev, "choose by", MIN_DEV)):
         if len(items) < least:
@@ -165,7 +166,7 @@ def train_network(target: ItemTarget, split: Split) -> Made:
         correction=Correction(),
         words=words,
         files={name: hash_file(inside / name) for name in (NETWORK, TOKENIZER)},
-        fitted_on=(),
+        fitted_on=tuple(sorted({pair.topic_id for pair in (*own[0], *own[1], *more)})),
     )
     scores = Scorer(inside, about).score([_texts(item, about) for item in dev])
     about = about.model_copy(update={"correction": fit_labels(target, dev, scores)})
@@ -233,10 +234,10 @@ def make_pairs(
 
 
 def hide_middle(pairs: Sequence[Pair]) -> list[Pair]:
-    """If all pairs are the highest or the lowest, let them only say whether they are the highest.
+    """If all pairs have the highest or the lowest label, keep only whether it is the highest.
 
-    To say that the highest ones are also more than the lowest would teach that every item is: no
-    item would say the opposite.
+    A lowest label of such a file may be a middle one on the scale of the judge. Only its highest
+    ones surely reach the middle, and from them alone a network learns that every item does.
     """
     if not all(len(set(pair.reached)) == 1 for pair in pairs):
         return list(pairs)
@@ -256,7 +257,7 @@ def read_more(path: Path, judge: ItemJudge, k: int) -> list[Pair]:
         except InputError as error:
             first = first or error
             continue
-        return list(make_pairs(found.items, found.scale, *find_inputs(one), k))
+        return list(make_pairs(found.items, found.scale, *find_statement_and_source(one), k))
     assert first is not None
     raise first
 
@@ -268,7 +269,7 @@ def _load_lexical(name: str) -> ItemJudge:
     return judge
 
 
-def find_inputs(judge: ItemJudge) -> tuple[str, str]:
+def find_statement_and_source(judge: ItemJudge) -> tuple[str, str]:
     """The input that is looked for, and the one in which. Raises: InputError."""
     statement = (judge.quotable or {}).get(judge.source or "")
     if judge.source is None or not statement or judge.is_derived or not judge.predictor:

@@ -29,7 +29,8 @@ class TrainedFile(Row):
         correction: the map from scores to labels and their probabilities.
         words: the weight of each word stem in word overlap.
         files: the SHA-256 of each file of the folder.
-        fitted_on: the topics whose labels were used; a later fit must not be tested on them.
+        fitted_on: the topics whose labels were used, also of other label files; a later fit must
+            not be tested on them.
         fitted: for people only: method, labels, split, figures before and after.
     """
 
@@ -56,8 +57,8 @@ def read_folder(folder: Path) -> TrainedFile:
     Raises: InputError with the file, and what was wanted.
     """
     if not folder.is_dir():
-        what = "there is no folder with a trained judge"
-        raise InputError(f"{folder}: {what}; judge calibrate LABELS --method train --out makes one")
+        how = "judge calibrate LABELS --method train --out FOLDER makes one"
+        raise InputError(f"{folder}: the folder does not exist; {how}")
     path = folder / ABOUT
     if not path.is_file():
         raise InputError(f"{folder}: not a trained judge (it has no {ABOUT})")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from ...backends.budget import Budget
 from ...backends.config import ModelConfig
 from ...backends.errors import EndpointUnusable, JudgeOutputError
 from ...backends.gateway import Reply
-from ...backends.offline import check_labels, find_label_field
+from ...backends.offline import OfflineBackend, check_labels, find_label_field
 from ...backends.prompt import Prompt
 from ...backends.replies.completion import record_answer
 from ...judges.verdicts import Verdict
@@ -28,7 +27,7 @@ from .reading import Reader, Tokens, pad
 BATCH = 32
 
 
-class TrainedBackend:
+class TrainedBackend(OfflineBackend):
     """Answers with the trained network of a folder. It runs on this machine's CPU.
 
     Args:
@@ -41,7 +40,7 @@ class TrainedBackend:
     def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
         assert config.file is not None
         folder = config.file.parent
-        self.config, self.budget = config, budget or Budget()
+        super().__init__(config, budget)
         self.about = read_folder(folder)
         self._scorer = Scorer(folder, self.about)
         self._where = Provenance(model=config.model, finish_reason="stop")
@@ -74,15 +73,6 @@ class TrainedBackend:
     def _refuse(self, prompt: Prompt) -> EndpointUnusable:
         what = f"it was trained for the {self.about.judge} judge ({', '.join(self.about.scale)})"
         return EndpointUnusable(f"{self.config.model}: {what}, and cannot answer {prompt.name}")
-
-    def copy_with(self, **settings: Any) -> Self:
-        """See Backend.copy_with. Its answers stay the same."""
-        changed = copy.copy(self)
-        changed.config = self.config.model_copy(update=settings)
-        return changed
-
-    async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
 
 
 class Scorer:

@@ -122,12 +122,25 @@ def test_a_fit_to_it_is_not_tested_on_topics_that_trained_it(trained, labels):
 
 def test_it_is_checked_on_topics_that_did_not_train_it(trained, labels, judge, tmp_path):
     folder, made = trained
-    items = write_rows(tmp_path / "items.jsonl", list(make_rows()))
+    there = tmp_path / "there"
+    shutil.copytree(folder, there / "own")
+    items = write_rows(there / "items.jsonl", list(make_rows()))
     assert judge("run", "items", "--items", items, "--judge", "support",
-                 "--model", f"trained/{folder}", "--out", "results").code == 0  # fmt: skip
-    ran = judge("check", labels, "--results", "results")
+                 "--model", "trained/own", "--out", "results", cwd=there).code == 0  # fmt: skip
+    ran = judge("check", labels, "--results", there / "results")  # from another directory
     n = 400 - 40 * made.report["n_test_topics"]
     assert f"Left out: {n} items of topics that the judge was fitted on." in ran.out + ran.err
+
+
+def test_topics_of_other_label_files_train_it_too(tmp_path):
+    rows = list(make_rows(n_topics=12))
+    own = write_rows(tmp_path / "own.jsonl", [r for r in rows if r["topic_id"] < "t5"])
+    more = write_rows(tmp_path / "more.jsonl", [r for r in rows if r["topic_id"] >= "t5"])
+    how = HOW | {"options": {"epochs": 1, "share": 1, "also": str(more)}}
+    nj.calibrate(own, "support", "train", model="lexical", out=tmp_path / "made", **how)
+    about = json.loads((tmp_path / "made" / "trained.json").read_text(encoding="utf-8"))
+    assert {row["topic_id"] for row in rows if row["topic_id"] >= "t5"} < set(about["fitted_on"])
+    assert len(about["fitted_on"]) < 12  # not the topics of the test
 
 
 def test_a_changed_or_lacking_file_is_an_error(trained, tmp_path):

@@ -13,7 +13,7 @@ from nuggetjudge.calibration.examples import Example
 from nuggetjudge.judges import NuggetAssigner, NuggetImportance, SupportJudge
 from nuggetjudge.plugins.trained.fit import (
     Pair,
-    find_inputs,
+    find_statement_and_source,
     hide_middle,
     make_pairs,
     read_more,
@@ -64,13 +64,13 @@ def test_a_batch_says_which_tokens_count(reader):
     assert made["ids"].shape == made["kinds"].shape == made["mask"].shape == (2, 9)
     assert made["mask"].sum(axis=1).tolist() == [6, 9]
     assert made["stated"].sum(axis=1).tolist() == [1, 2]
-    assert made["stated"][:, 0].tolist() == [0, 0]  # [CLS] is no word
+    assert made["stated"][:, 0].tolist() == [0, 0]  # [CLS] is not a word
 
 
 def test_only_a_judge_that_looks_for_one_text_in_another_can_be_trained():
-    assert find_inputs(SupportJudge("lexical")) == ("sentence", "passage")
+    assert find_statement_and_source(SupportJudge("lexical")) == ("sentence", "passage")
     with pytest.raises(InputError, match="the importance judge does not ask one question about"):
-        find_inputs(NuggetImportance("lexical"))
+        find_statement_and_source(NuggetImportance("lexical"))
 
 
 def test_labels_of_another_scale_say_what_they_can():
@@ -130,7 +130,7 @@ def test_too_few_labels_are_an_error(labels):
 
 def test_nothing_but_a_trained_judge_is_replaced(labels, tmp_path):
     (tmp_path / "own").mkdir()
-    with pytest.raises(InputError, match="own: exists and is no trained judge; choose another"):
+    with pytest.raises(InputError, match="own: exists and is not a trained judge; choose another"):
         nj.calibrate(labels, "support", "train", model="lexical", out=tmp_path / "own")
 
 
@@ -149,7 +149,7 @@ def test_a_trained_judge_is_a_model_without_requests_or_cost(tmp_path):
 @pytest.mark.parametrize(
     ("content", "wanted"),
     [
-        (None, "own: there is no folder with a trained judge; judge calibrate LABELS"),
+        (None, "own: the folder does not exist; judge calibrate LABELS --method train"),
         ("", r"own: not a trained judge \(it has no trained.json\)"),
         ("{}", "trained.json: not a trained judge, wanted format"),
         ("x", "trained.json"),
