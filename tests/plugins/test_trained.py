@@ -10,6 +10,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.budget import FREE, get_price
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.examples import Example
+from nuggetjudge.calibration.fitting import ItemTarget
 from nuggetjudge.judges import NuggetAssigner, NuggetImportance, SupportJudge
 from nuggetjudge.plugins.trained.fit import (
     Pair,
@@ -121,6 +122,15 @@ def labels(tmp_path):
 def test_a_wrong_option_is_an_error(labels, options, wanted):
     with pytest.raises(InputError, match=wanted):
         nj.calibrate(labels, "support", "train", model="lexical", options=options)
+
+
+def test_a_wrong_option_is_told_before_a_model_is_asked(labels, monkeypatch):
+    def ask(*_):
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(ItemTarget, "measure", ask)
+    with pytest.raises(InputError, match="--option epochs=0"):
+        nj.calibrate(labels, "support", "train", model="lexical", options={"epochs": 0})
 
 
 def test_too_few_labels_are_an_error(labels):
