@@ -56,6 +56,12 @@ def start(tmp_path, environment):
         process.communicate()
 
 
+def without_waiting(errors):
+    """The errors without what a slow machine adds: Ray's start may take longer than 30 s."""
+    lines = errors.splitlines(keepends=True)
+    return "".join(line for line in lines if ": nothing finished for " not in line)
+
+
 def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray_folder, tmp_path):
     with MockServer(api_key=KEY) as server:
         out, errors = start(server.base_url).communicate(timeout=LONGEST_S)
@@ -65,7 +71,7 @@ def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray
     assert any(line.startswith("#   run ") for line in out.splitlines())
     assert out == again
     assert "judged, 0 missing" in errors
-    assert "ray" not in errors.lower().replace(str(tmp_path), "")
+    assert "ray" not in without_waiting(errors).lower().replace(str(tmp_path), "")
     logs = [path for path in ray_folder.rglob("*") if path.is_file()]
     assert any(path.name.startswith("worker-") for path in logs)
     for path in [*logs, *(p for p in tmp_path.rglob("*") if p.is_file())]:
@@ -77,7 +83,7 @@ def test_a_refused_key_ends_the_run_as_locally(start):
     with MockServer(api_key="another key") as server:
         for executor in ("local", "ray"):
             process = start(server.base_url, "--set", f"run.executor={executor}")
-            errors.append(process.communicate(timeout=LONGEST_S)[1])
+            errors.append(without_waiting(process.communicate(timeout=LONGEST_S)[1]))
             assert process.returncode == 2
     assert errors[0] == errors[1]
     assert errors[0].startswith("judge: HTTP 401 from http://127.0.0.1")
@@ -96,7 +102,7 @@ def test_a_signal_ends_it_tidily_and_the_same_command_goes_on(number, code, star
         assert process.returncode == code
         assert "the same command continues" in errors
         assert "Traceback" not in errors
-        assert len(errors.splitlines()) <= 2  # none of Ray's
+        assert len(without_waiting(errors).splitlines()) <= 2  # none of Ray's
         assert not (tmp_path / "out" / "scores.jsonl").exists()
         keys = [str(request.body) for request in server.requests]
         server.clear()
@@ -111,5 +117,6 @@ def test_resources_that_are_not_there_are_named_in_one_line(start):
     process = start("http://127.0.0.1:9/v1", "--set", "run.worker_gpus=1")
     _, errors = process.communicate(timeout=LONGEST_S)
     assert process.returncode == 2
+    errors = without_waiting(errors)
     assert errors.startswith("judge: no room for a Ray worker")
     assert len(errors.splitlines()) == 1
