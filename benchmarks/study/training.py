@@ -225,15 +225,17 @@ def make_examples(items: Sequence[Item], judge: ItemJudge, labels: str) -> Examp
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The rows as a table in Markdown."""
-    yield "| data | labels of | also | seed | judge | linear kappa | - lexical | - threshold |"
-    yield "|---|---|---|---:|---|---:|---:|---:|"
+    """The rows as two tables in Markdown: agreement with people, and the cost of training."""
+    kinds = ("lexical", "threshold", "trained, alone")
+    heads = ("lexical", "threshold", "alone", "trained", "- lexical", "- threshold")
+    yield f"| data | labels of | seed | {' | '.join(heads)} |"
+    yield f"|---|---|{'---:|' * (len(heads) + 1)}"
     for row in rows:
-        for name, one in row["kappa"].items():
-            gaps = [_write(one.get(f"minus {base}"), "+") for base in ("lexical", "threshold")]
-            also = "all" if row["also"] else "-"
-            about = f"| {row['set']} | {row['labels']} | {also} | {row['seed']} | {name} "
-            yield f"{about}| {_write(one['value'])} | {' | '.join(gaps)} |"
+        kappa = row["kappa"]
+        trained = kappa["trained, with overlap"]
+        points = " | ".join(_short(kappa[kind]["value"][0]) for kind in kinds)
+        gaps = [_write(trained.get(f"minus {base}"), "+") for base in kinds[:2]]
+        yield f"| {_about(row)} | {points} | {_write(trained['value'])} | {' | '.join(gaps)} |"
     yield ""
     columns = ("n_train", "n_test", "auc", "minutes", "megabytes", "pairs_a_second", "same_labels")
     yield f"| data | labels of | seed | {' | '.join(columns)} |"
@@ -241,7 +243,12 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     for row in rows:
         of_scores = " / ".join(_short(value) for value in row["auc"].values())
         values = " | ".join(str({**row, "auc": of_scores}[name]) for name in columns)
-        yield f"| {row['set']} | {row['labels']} | {row['seed']} | {values} |"
+        yield f"| {_about(row)} | {values} |"
+
+
+def _about(row: dict[str, Any]) -> str:
+    data = row["set"] + (" + others" if row["also"] else "")
+    return f"{data} | {row['labels']} | {row['seed']}"
 
 
 def _short(x: float | None, sign: str = "") -> str:

@@ -125,7 +125,8 @@ def train(
     pace = torch.optim.lr_scheduler.LambdaLR(
         learner, lambda step: min((step + 1) / (WARM * n_steps), (n_steps - step) / n_steps)
     )
-    say(f"{len(train):,} items to train on, {len(dev):,} to choose by; at most {epochs} epochs\n")
+    said = f"{len(train):,} items to train on, {len(dev):,} to choose by"
+    say(f"{said}; {epochs} {'epoch' if epochs == 1 else 'epochs'} at most\n")
     losses: list[tuple[float, float]] = []
     best, kept = 0, {}
     started, seen = time.monotonic(), 0
