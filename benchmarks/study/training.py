@@ -43,6 +43,10 @@ OTHERS = (  # sets of the same kind of question
     sets.IKAT_NUGGETS,
 )  # fmt: skip
 SHARES = (0.5, 0.2, 0.3)
+COLUMNS = {  # of a row: heading
+    "n_train": "own labels", "n_test": "test labels", "auc": "AUC", "minutes": "minutes",
+    "megabytes": "MB", "pairs_a_second": "pairs a second", "same_labels": "same labels",
+}  # fmt: skip
 
 
 def main() -> None:
@@ -237,13 +241,12 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         gaps = [_write(trained.get(f"minus {base}"), "+") for base in kinds[:2]]
         yield f"| {_about(row)} | {points} | {_write(trained['value'])} | {' | '.join(gaps)} |"
     yield ""
-    columns = ("n_train", "n_test", "auc", "minutes", "megabytes", "pairs_a_second", "same_labels")
-    yield f"| data | labels of | seed | {' | '.join(columns)} |"
-    yield f"|---|---|{'---:|' * (len(columns) + 1)}"
+    yield f"| data | labels of | seed | {' | '.join(COLUMNS.values())} |"
+    yield f"|---|---|{'---:|' * (len(COLUMNS) + 1)}"
     for row in rows:
-        of_scores = " / ".join(_short(value) for value in row["auc"].values())
-        values = " | ".join(str({**row, "auc": of_scores}[name]) for name in columns)
-        yield f"| {_about(row)} | {values} |"
+        aucs = " / ".join(_short(value) for value in row["auc"].values())
+        shown = {**row, "auc": aucs, "same_labels": _short(row["same_labels"])}
+        yield f"| {_about(row)} | {' | '.join(str(shown[name]) for name in COLUMNS)} |"
 
 
 def _about(row: dict[str, Any]) -> str:
