@@ -50,6 +50,24 @@ def workers():
     return [p for p, name in descendants(os.getpid()).items() if name.startswith("ray::Worker")]
 
 
+class UntilBothAsk(MockServer):
+    """Holds its replies until both workers have asked, however long one of them takes to start.
+
+    Args:
+        n_of_one: the most requests that one worker has at a time.
+    """
+
+    def __init__(self, n_of_one, latency_s):
+        super().__init__(latency_s=latency_s)
+        self.n_of_one = n_of_one
+
+    async def _response(self, received, fault):
+        give_up_s = time.monotonic() + LONGEST_S
+        while self.max_in_flight <= self.n_of_one and time.monotonic() < give_up_s:
+            await asyncio.sleep(0.005)
+        return await super()._response(received, fault)
+
+
 def finished_while_both_wait(server):
     """Replies written, 0 unless more requests wait than one of two workers may have."""
     n_finished = server.n_finished
@@ -87,10 +105,9 @@ def test_a_killed_worker_is_replaced_and_nothing_finished_is_asked_again(
     cache, demo, kill_one, files_of
 ):
     settings = {"run.concurrency": CONCURRENCY} | ({} if cache else {"run.cache": False})
-    with MockServer() as server:
+    with UntilBothAsk(CONCURRENCY // 2, latency_s=0.1) as server:
         local = demo(server, "local", "support", **settings).folder
         server.clear()
-        server.latency_s = 0.1
         killed_s = kill_one(server, 30, finished_while_both_wait)
         result = demo(server, "ray", "support", **settings)
         (at,) = killed_s
