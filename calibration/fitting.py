@@ -142,7 +142,7 @@ class Target(ABC):
         if self.settings.folds is not None:
             raise InputError("folds are for methods that fit numbers")
         topics = [item.topic_id for item in self.items]
-        return split_topics(topics, shares=self.settings.used_shares, seed=self.settings.seed)
+        return split_topics(topics, shares=self.settings.shares, seed=self.settings.seed)
 
 
 def fit_target(

@@ -18,7 +18,6 @@ from ..records.reading.settings import NotYaml, plain_error, read_yaml
 from .fits import FIT_METHODS
 
 SHARES = (0.4, 0.2, 0.4)  # of the topics: train, dev, test
-TRAIN_SHARES = (0.6, 0.2, 0.2)  # if a network is trained, which needs more labels
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,7 @@ class Settings:
         objective: the figure that chooses cuts and decides the verdict: kappa, linear, quadratic,
             macro_f1, accuracy, or one_vs_rest:LABEL. None: linear for an ordered scale of 3
             labels or more, else kappa.
-        shares: the shares of the topics for train, dev and test, which sum to 1. A method that
-            trains a network uses `TRAIN_SHARES` unless you set others.
+        shares: the shares of the topics for train, dev and test, which sum to 1.
         folds: the number of folds, >= 2: each topic is tested once by a fit to the other folds, and
             the judge file is fitted to all labels. Not for prompts. None: one split.
         topic_labels: the number of labels of each test topic that the method topic may use, >= 0,
@@ -165,12 +163,6 @@ class Settings:
     level: float = LEVEL
     concurrency: int = 32
     options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def used_shares(self) -> tuple[float, float, float]:
-        """Return the shares of train, dev and test that the method uses."""
-        is_network = self.method not in (*FIT_METHODS, *PROMPT_METHODS)
-        return TRAIN_SHARES if is_network and self.shares == SHARES else self.shares
 
     @property
     def draws(self) -> Draws:

@@ -46,7 +46,7 @@ class FitOptions:
         sample: Use only this many labels, spread evenly over topics.
         option (NAME=VALUE): Change an option of the fit: topic_labels, weigh_words, seed,
             resamples (bootstrap samples), level (of intervals, such as 0.95), or one of the prompt
-            method; of train: epochs, share, also. May be repeated.
+            method; of train: epochs. May be repeated.
     """
 
     _: KW_ONLY

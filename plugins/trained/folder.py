@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, JsonValue
 
@@ -14,7 +14,7 @@ from ...records.reading.problems import InputError
 from ...records.reading.settings import read_json_file
 from ...records.rows import Row
 
-FORMAT: Literal["nuggetjudge-trained-1"] = "nuggetjudge-trained-1"
+FORMAT: Literal["nuggetjudge-trained-2"] = "nuggetjudge-trained-2"
 ABOUT, NETWORK, TOKENIZER = "trained.json", "network.onnx", "tokenizer.json"
 
 
@@ -25,21 +25,18 @@ class TrainedFile(Row):
         format: the name and version of the format.
         judge: the judge that was trained; scale: its labels, worst to best.
         statement, source: the input that is looked for, and the input in which.
-        share: the weight of the network in a score, in [0, 1]; word overlap has the rest.
         correction: the map from scores to labels and their probabilities.
         words: the weight of each word stem in word overlap.
         files: the SHA-256 of each file of the folder.
-        fitted_on: the topics whose labels were used, also of other label files; a later fit must
-            not be tested on them.
+        fitted_on: the topics whose labels were used; a later fit must not be tested on them.
         fitted: for people only: method, labels, split, figures before and after.
     """
 
-    format: Literal["nuggetjudge-trained-1"] = FORMAT
+    format: Literal["nuggetjudge-trained-2"] = FORMAT
     judge: str
     scale: tuple[str, ...] = Field(min_length=2)
     statement: str
     source: str
-    share: Annotated[float, Field(ge=0, le=1)]
     correction: Correction
     words: dict[str, Weight]
     files: dict[str, str]

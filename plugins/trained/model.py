@@ -22,7 +22,7 @@ from ...judges.verdicts import Verdict
 from ...records.judgements import Provenance
 from ...records.reading.problems import need
 from .folder import NETWORK, TOKENIZER, TrainedFile, read_folder
-from .reading import Reader, Tokens, pad
+from .reading import Reader, pad
 
 BATCH = 32
 
@@ -76,7 +76,7 @@ class TrainedBackend(OfflineBackend):
 
 
 class Scorer:
-    """Scores statements by a network and by word overlap.
+    """Scores statements by a trained network.
 
     Args:
         folder: the folder of a trained judge.
@@ -109,22 +109,20 @@ class Scorer:
         """Return the score of each pair of a statement and a text, in [0, 1]."""
         with self._lock:
             items = [self.reader.read(*pair) for pair in pairs]
-        places = self._run(items)
-        share = self._about.share
-        return [
-            share * float(place) + (1 - share) * self.reader.measure(*pair)
-            for place, pair in zip(places, pairs, strict=True)
-        ]
-
-    def _run(self, items: Sequence[Tokens]) -> NDArray[np.float64]:
-        """The mean probability of reaching each label but the lowest, of each item."""
         order = sorted(range(len(items)), key=lambda i: len(items[i].ids))
-        places = np.zeros(len(items))
+        scores = np.zeros(len(items))
         for start in range(0, len(order), BATCH):
             at = order[start : start + BATCH]
             (odds,) = self._session.run(None, pad([items[i] for i in at]))
-            places[at] = (1 / (1 + np.exp(-odds.astype(np.float64)))).mean(axis=1)
-        return places
+            scores[at] = score_odds(odds)
+        return scores.tolist()
+
+
+def score_odds(odds: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the (n,) scores for (n, k - 1) log-odds: the mean probability of reaching a label."""
+    reached = 1 / (1 + np.exp(-odds.astype(np.float64)))
+    means: NDArray[np.float64] = reached.mean(axis=1)
+    return means
 
 
 def open_model(config: ModelConfig, budget: Budget | None = None) -> TrainedBackend:

@@ -1,9 +1,8 @@
-"""The network of a trained judge, in torch: MiniLM with a head for the labels, trained on items."""
+"""The network of a trained judge, in torch: MiniLM and word overlap, with a head for the labels."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,27 +18,24 @@ from ...records.reading.problems import need
 from .reading import INPUTS, SHARED, Tokens, pad
 
 Floats = NDArray[np.float64]
-BATCH, PATIENCE = 32, 2
-RATE, HEAD_RATE, WARM = 1e-4, 1e-3, 0.1  # learning rates, and the share of steps in which they rise
+BATCH = 16
+RATE, HEAD_RATE, WARM = 1e-4, 3e-4, 0.1  # learning rates, and the share of steps in which they rise
+RIDGE = 1e-4  # on the weights of word overlap at the start; keeps them finite if labels separate
 FROZEN = 3  # layers, and the embeddings of words and places, that keep their weights
 N_KINDS = 2 * SHARED
 
 
 class Labelled(NamedTuple):
-    """An item to train on.
-
-    Attributes:
-        tokens: of its texts.
-        reached: for each label but the lowest, 1.0 if the item reaches it, 0.0 if not; None if its
-            label does not tell.
-    """
+    """An item to train on: its tokens, and its label as a level from 0 to k - 1."""
 
     tokens: Tokens
-    reached: tuple[float | None, ...]
+    level: int
 
 
 class Network(nn.Module):  # type: ignore[misc]
     """Reads a statement and a text together; gives the log-odds of level >= j for j = 1..k-1.
+
+    They are those of word overlap plus what the encoder adds, at first nothing.
 
     Args:
         folder: the encoder, with the weights to start from.
@@ -54,124 +50,137 @@ class Network(nn.Module):  # type: ignore[misc]
         kinds.weight.data = known.repeat(N_KINDS // len(known), 1)
         kinds.weight.data[SHARED:] += 0.02 * torch.randn(N_KINDS - SHARED, known.shape[1])
         self.encoder.embeddings.token_type_embeddings = kinds
-        self.head = nn.Linear(known.shape[1], k - 1)
-        nn.init.normal_(self.head.weight, std=0.02)
+        self.head = nn.Linear(known.shape[1], k - 1, bias=False)
+        nn.init.zeros_(self.head.weight)
+        self.of_overlap = nn.Linear(1, k - 1)
         inputs = self.encoder.embeddings
         fixed = [inputs.word_embeddings, inputs.position_embeddings]
         for part in (*fixed, *self.encoder.encoder.layer[:FROZEN]):
             part.requires_grad_(False)
 
-    def forward(self, ids: Tensor, kinds: Tensor, mask: Tensor, stated: Tensor) -> Tensor:
-        """Return (n, k - 1) log-odds for (n, length) ids, kinds, and masks of tokens that count."""
+    def forward(
+        self, ids: Tensor, kinds: Tensor, mask: Tensor, stated: Tensor, overlap: Tensor
+    ) -> Tensor:
+        """Return (n, k - 1) log-odds for the inputs of `pad`."""
         states = self.encoder(input_ids=ids, token_type_ids=kinds, attention_mask=mask)
         weights = stated.unsqueeze(-1).float()
         pooled = (states.last_hidden_state * weights).sum(1) / weights.sum(1).clamp(min=1)
-        return self.head(pooled)
+        return self.head(pooled) + self.of_overlap(overlap)
 
 
 class Trained(NamedTuple):
     """A trained network.
 
     Attributes:
-        network: with the weights of the best epoch.
-        n_epochs: the number of epochs that were trained; best: the one that was kept, from 1.
-        losses: (train, dev) of each epoch, in nats per decision.
+        network: with the weights after the last epoch.
+        odds: (n, k - 1) log-odds of held items by word overlap, and after each epoch; of no items,
+            only the first.
     """
 
     network: Network
-    n_epochs: int
-    best: int
-    losses: list[tuple[float, float]]
+    odds: list[Floats]
 
 
 def train(
     folder: Path,
-    train: Sequence[Labelled],
-    dev: Sequence[Labelled],
+    items: Sequence[Labelled],
     k: int,
     *,
     epochs: int,
+    stop: int | None = None,
+    held: Sequence[Labelled] = (),
     seed: int = 0,
-    say: Callable[[str], object] = lambda text: None,
+    say: Callable[[int], object] = lambda n: None,
 ) -> Trained:
-    """Train a network, and keep the weights of the epoch with the lowest loss on dev.
-
-    It stops after `PATIENCE` epochs without a lower loss on dev. Equal arguments give the same
-    weights on the same machine.
+    """Train a network on items. Equal arguments give the same weights on the same machine.
 
     Args:
         folder: the encoder to start from.
-        train, dev: items of different topics.
         k: the number of labels, 2 or more.
-        epochs: the most passes over train.
-        say: shows progress, a line at a time.
+        epochs: the passes over the items for which learning rates are planned.
+        stop: the pass after which training ends; None: the last.
+        held: items to judge after each epoch.
+        say: is told the number of items after each step.
     """
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
     network = Network(folder, k)
-    with torch.no_grad():  # begin at the shares of the labels
-        columns = zip(*(one.reached for one in train), strict=True)
-        shares = np.array([np.mean([r for r in each if r is not None]) for each in columns])
-        odds = np.clip(shares, 0.01, 0.99)
-        network.head.bias.copy_(torch.tensor(np.log(odds / (1 - odds)), dtype=torch.float32))
-    n_steps = epochs * math.ceil(len(train) / BATCH)
+    _fit_overlap(network.of_overlap, items)
+    n_steps = epochs * math.ceil(len(items) / BATCH)
+    encoder = [p for p in network.encoder.parameters() if p.requires_grad]
+    heads = [*network.head.parameters(), *network.of_overlap.parameters()]
     learner = torch.optim.AdamW(
-        [
-            {"params": [p for p in network.encoder.parameters() if p.requires_grad], "lr": RATE},
-            {"params": network.head.parameters(), "lr": HEAD_RATE},
-        ],
-        weight_decay=0.01,
+        [{"params": encoder, "lr": RATE}, {"params": heads, "lr": HEAD_RATE}], weight_decay=0.01
     )
     pace = torch.optim.lr_scheduler.LambdaLR(
         learner, lambda step: min((step + 1) / (WARM * n_steps), (n_steps - step) / n_steps)
     )
-    said = f"{len(train):,} items to train on, {len(dev):,} to choose by"
-    say(f"{said}; {epochs} {'epoch' if epochs == 1 else 'epochs'} at most\n")
-    losses: list[tuple[float, float]] = []
-    best, kept = 0, {}
-    started, seen = time.monotonic(), 0
-    for epoch in range(1, epochs + 1):
+    with torch.no_grad():
+        odds = [network.of_overlap(_list_overlap(held)).double().numpy()]
+    for _ in range(epochs if stop is None else stop):
         network.train()
-        total = 0.0
-        for batch in _draw_batches(train, random):
-            loss = _loss(network, batch)
+        for batch in _draw_batches(items, random):
+            loss = binary_cross_entropy_with_logits(_run(network, batch), _list_reached(batch, k))
             learner.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             learner.step()
             pace.step()
-            total += loss.item() * len(batch)
-            seen += len(batch)
-            _say_progress(say, seen, epochs * len(train), started)
-        network.eval()
-        with torch.inference_mode():
-            parts = [dev[i : i + BATCH] for i in range(0, len(dev), BATCH)]
-            on_dev = sum(_loss(network, part).item() * len(part) for part in parts) / len(dev)
-        losses.append((total / len(train), on_dev))
-        say(f"epoch {epoch} of {epochs}: loss {losses[-1][0]:.3f}, on other topics {on_dev:.3f}\n")
-        if best and on_dev >= losses[best - 1][1]:
-            if epoch - best >= PATIENCE:
-                break
-            continue
-        best = epoch
-        kept = {name: value.clone() for name, value in network.state_dict().items()}
-    network.load_state_dict(kept)
-    return Trained(network.eval(), len(losses), best, losses)
+            say(len(batch))
+        if held:
+            odds.append(_find_odds(network, held))
+    return Trained(network.eval(), odds)
 
 
-def _say_progress(
-    say: Callable[[str], object], seen: int, n: int, started: float, every: int = 20 * BATCH
-) -> None:
-    if seen % every < BATCH and seen < n:
-        spent = time.monotonic() - started
-        say(f"{seen} of at most {n} items, {spent * (n - seen) / seen / 60:.0f} min left\r")
+def find_loss(odds: Floats, items: Sequence[Labelled]) -> float:
+    """Return the mean cross-entropy of (n, k - 1) log-odds, in nats per decision."""
+    reached = _list_reached(items, odds.shape[1] + 1)
+    return float(binary_cross_entropy_with_logits(torch.from_numpy(odds), reached.double()))
 
 
-def _loss(network: Network, items: Sequence[Labelled]) -> Tensor:
-    inputs = {name: torch.from_numpy(each) for name, each in pad([i.tokens for i in items]).items()}
-    reached = torch.tensor([[r or 0.0 for r in item.reached] for item in items])
-    known = torch.tensor([[float(r is not None) for r in item.reached] for item in items])
-    return binary_cross_entropy_with_logits(network(**inputs), reached, weight=known)
+def _fit_overlap(layer: nn.Linear, items: Sequence[Labelled]) -> None:
+    """Set the weights of word overlap to those of a logistic regression for each level."""
+    overlap, reached = _list_overlap(items), _list_reached(items, layer.out_features + 1)
+    weights = [*layer.parameters()]
+    for each in weights:
+        nn.init.zeros_(each)
+    learner = torch.optim.LBFGS(weights, max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> float:
+        learner.zero_grad()
+        found = binary_cross_entropy_with_logits(layer(overlap), reached)
+        found = found + RIDGE * sum(each.square().sum() for each in weights)
+        found.backward()
+        return float(found.detach())
+
+    learner.step(loss)
+
+
+def _list_overlap(items: Sequence[Labelled]) -> Tensor:
+    """(n, 1) word overlap."""
+    return torch.tensor([[item.tokens.overlap] for item in items]).reshape(-1, 1)
+
+
+def _list_reached(items: Sequence[Labelled], k: int) -> Tensor:
+    """(n, k - 1) 1.0 where an item reaches the level j = 1..k-1, else 0.0."""
+    levels = torch.tensor([[item.level] for item in items])
+    return (levels >= torch.arange(1, k)).float()
+
+
+def _run(network: Network, items: Sequence[Labelled]) -> Tensor:
+    inputs = pad([item.tokens for item in items])
+    return network(**{name: torch.from_numpy(each) for name, each in inputs.items()})
+
+
+def _find_odds(network: Network, items: Sequence[Labelled]) -> Floats:
+    network.eval()
+    odds = np.zeros((len(items), network.head.out_features))
+    order = sorted(range(len(items)), key=lambda i: len(items[i].tokens.ids))
+    with torch.inference_mode():
+        for start in range(0, len(items), 2 * BATCH):
+            at = order[start : start + 2 * BATCH]
+            odds[at] = _run(network, [items[i] for i in at]).numpy()
+    return odds
 
 
 def _draw_batches(
@@ -197,6 +206,7 @@ def export(network: Network, path: Path, example: Sequence[Tokens], *, is_whole:
     """
     inputs = tuple(torch.from_numpy(each) for each in pad(example).values())
     sizes = {0: torch.export.Dim("items"), 1: torch.export.Dim("tokens", max=512)}
+    shapes = dict.fromkeys(INPUTS, sizes) | {"overlap": {0: sizes[0]}}
     whole = path if is_whole else path.with_suffix(".whole")
     torch.onnx.export(
         network,
@@ -204,7 +214,7 @@ def export(network: Network, path: Path, example: Sequence[Tokens], *, is_whole:
         str(whole),
         input_names=list(INPUTS),
         output_names=["reached"],
-        dynamic_shapes=tuple(sizes for _ in INPUTS),
+        dynamic_shapes=tuple(shapes.values()),
         external_data=False,
         dynamo=True,
         verbose=False,

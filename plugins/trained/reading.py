@@ -15,15 +15,21 @@ WINDOW, STRIDE = 80, 30  # words of a text that are read at once, and how far th
 STATEMENT = 60  # words of a statement that are read
 MOST_TOKENS = 220
 IN_TEXT, SHARED = 1, 2  # added up: kinds 0 to 3 of tokens
-INPUTS = ("ids", "kinds", "mask", "stated")  # of the network
+INPUTS = ("ids", "kinds", "mask", "stated", "overlap")  # of the network
 
 
 class Tokens(NamedTuple):
-    """One item for the network: token ids, the kind of each, and which belong to the statement."""
+    """One item for the network.
+
+    Attributes:
+        ids, kinds: of the tokens; n_statement: tokens 1..n are those of the statement.
+        overlap: how much of the statement the whole text contains, see `weigh_overlap`.
+    """
 
     ids: list[int]
     kinds: list[int]
-    n_statement: int  # tokens 1..n are those of the statement
+    n_statement: int
+    overlap: float
 
 
 class Reader:
@@ -39,10 +45,6 @@ class Reader:
         self._rarest = max(words.values(), default=1.0)
         tokenizer.no_padding()
         tokenizer.enable_truncation(MOST_TOKENS)
-
-    def measure(self, statement: str, text: str) -> float:
-        """Return the weighted share of the statement's words in the text, in [0, 1]."""
-        return weigh_overlap(statement, text, self._words)
 
     def read(self, statement: str, text: str) -> Tokens:
         """Return the tokens of an item.
@@ -67,7 +69,9 @@ class Reader:
             kind * IN_TEXT + (s in shared) * SHARED
             for kind, s in zip(found.type_ids, stems, strict=True)
         ]
-        return Tokens(found.ids, kinds, sum(side == 0 for side in found.sequence_ids))
+        n_statement = sum(side == 0 for side in found.sequence_ids)
+        overlap = weigh_overlap(statement, text, self._words)
+        return Tokens(found.ids, kinds, n_statement, overlap)
 
     def _find_window(self, needed: frozenset[str], text: str) -> str:
         words = text.split()
@@ -83,14 +87,17 @@ class Reader:
         return " ".join(words[best : best + WINDOW])
 
 
-def pad(items: Sequence[Tokens]) -> dict[str, NDArray[np.int64]]:
-    """Return the inputs of the network for some items: (n, length) each."""
+def pad(items: Sequence[Tokens]) -> dict[str, NDArray[Any]]:
+    """Return the inputs of the network for some items: (n, 1) overlap, (n, length) of others."""
     length = max(len(item.ids) for item in items)
-    made = {name: np.zeros((len(items), length), np.int64) for name in INPUTS}
+    made: dict[str, NDArray[Any]] = {
+        name: np.zeros((len(items), length), np.int64) for name in INPUTS[:-1]
+    }
     for i, item in enumerate(items):
         n = len(item.ids)
         made["ids"][i, :n], made["kinds"][i, :n], made["mask"][i, :n] = item.ids, item.kinds, 1
         made["stated"][i, 1 : item.n_statement + 1] = 1
+    made["overlap"] = np.array([[item.overlap] for item in items], np.float32)
     return made
 
 

