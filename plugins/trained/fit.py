@@ -9,8 +9,9 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +35,7 @@ from .model import TrainedBackend, score_odds
 from .reading import Reader
 
 if TYPE_CHECKING:
-    from .network import Network
+    from .network import Labelled, Network, Trained
 
 MIN_ITEMS = 100
 MIN_TOPICS = 4  # two in each half
@@ -163,42 +164,54 @@ def train_network(target: ItemTarget, given: Material) -> Made:
         )
         for item in given.items
     ]
-    k, progress = len(scale), _Progress(2 * epochs * len(items))
+    progress = _Progress(2 * epochs * len(items))
     folder = tempfile.TemporaryDirectory(prefix="judge-train-")
     inside = Path(folder.name)
+    learn_these = partial(learn, start, k=len(scale), epochs=epochs, seed=seed, say=progress.add)
+    passes = "1 pass" if epochs == 1 else f"{epochs} passes at most"
+    _say(f"{len(items):,} labels to train on, {passes}; each half of the topics, then all\n")
     with _quiet():
-        odds = np.zeros((epochs + 1, len(items), k - 1))
-        for half in halve([item.topic_id for item in given.items], seed):
-            known = [item for item, is_held in zip(items, half, strict=True) if not is_held]
-            held = [item for item, is_held in zip(items, half, strict=True) if is_held]
-            learnt = learn(start, known, k, epochs=epochs, held=held, seed=seed, say=progress.add)
-            odds[:, half] = learnt.odds
+        halves = halve([item.topic_id for item in given.items], seed)
+        odds = _judge_each_half_by_the_other(learn_these, items, halves)
         losses = [find_loss(each, items) for each in odds]
         best = int(np.argmin(losses))
         _say(f"Loss on other topics: {losses[0]:.3f} of word overlap, then {_list(losses[1:])}\n")
-        if not best:
+        if best:
+            network, fitted_to = learn_these(items, stop=best).network, odds[best]
+        else:
             better = "The network judges other topics no better than word overlap alone"
             _say(f"{better}, so the judge leaves it out. Label more topics, or use an LLM\n")
-        # Word overlap has two weights a label: it may choose cut-offs on what it was fitted to.
-        again = () if best else items
-        learnt = learn(
-            *(start, items, k), epochs=epochs, stop=best, held=again, seed=seed, say=progress.add
-        )
-        chosen_by = odds[best] if best else learnt.odds[0]
-        export(learnt.network, inside / NETWORK, [one.tokens for one in items[:2]], is_whole=False)
+            # Overlap has two weights a label: its cut-offs may come from what it was fitted to.
+            network, (fitted_to,) = learn_these(items, stop=0, held=items)
+        export(network, inside / NETWORK, [one.tokens for one in items[:2]], is_whole=False)
     shutil.copyfile(start / TOKENIZER, inside / TOKENIZER)
     about = TrainedFile(
         judge=judge.name,
         scale=judge.scale,
         statement=given.statement,
         source=given.source,
-        correction=fit_labels(target, given.items, score_odds(chosen_by).tolist()),
+        correction=fit_labels(target, given.items, score_odds(fitted_to).tolist()),
         words=words,
         files={name: hash_file(inside / name) for name in (NETWORK, TOKENIZER)},
         fitted_on=tuple(sorted({item.topic_id for item in given.items})),
     )
     (inside / ABOUT).write_text(about.text(), encoding="utf-8")
-    return Made(folder, about, learnt.network, losses, best, time.monotonic() - begun)
+    return Made(folder, about, network, losses, best, time.monotonic() - begun)
+
+
+def _judge_each_half_by_the_other(
+    learn: Callable[..., Trained], items: Sequence[Labelled], halves: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.float64]:
+    """Return (epochs + 1, n, k - 1) log-odds of networks that did not train on an item's topic."""
+    odds: list[NDArray[np.float64]] = []
+    for half in halves:
+        known = [item for item, is_held in zip(items, half, strict=True) if not is_held]
+        held = [item for item, is_held in zip(items, half, strict=True) if is_held]
+        odds.append(np.array(learn(known, held=held).odds))
+    made = np.zeros((odds[0].shape[0], len(items), odds[0].shape[2]))
+    for half, each in zip(halves, odds, strict=True):
+        made[:, half] = each
+    return made
 
 
 def halve(topics: Sequence[str], seed: int) -> list[NDArray[np.bool_]]:
